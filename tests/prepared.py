@@ -7,7 +7,7 @@ import numpy as np
 from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows.coordinates import choose_coordinates
 from twohot.rows.open import fit_preparation, open_rows
-from twohot.solve.objective import pose
+from twohot.solve.losses import CrossEntropy, pose
 
 
 def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, **options):
@@ -18,13 +18,14 @@ def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, *
     return open_rows(X, fitted, dtype=dtype, weights=weights, **options)
 
 
-def posed(X, labels, *, ridge=1.0, targets=None, **options):
-    """Return the problem of a fit to labels or other targets; options are those of the rows."""
+def posed(X, labels, *, loss=None, ridge=1.0, **options):
+    """Return the problem of a fit to labels, by cross-entropy if no loss is given."""
     n_classes = int(labels.max()) + 1
     rows = prepared_rows(X, n_classes=n_classes, **options)
     rows.attach(LABELS, labels)
     at = choose_coordinates(rows)
-    return pose(at, targets or LabelTargets(n_classes), ridge * at.unit_penalty, last=None)
+    targets, l2 = LabelTargets(n_classes), ridge * at.unit_penalty
+    return pose(at, loss or CrossEntropy(), targets, l2, last=None)
 
 
 def blocks_of(rows):

@@ -1,4 +1,4 @@
-"""Passes per round, as fitted probes report them. They differ by about one between processors."""
+"""Passes per round, as fitted probes report them. Processors change a count by about one."""
 
 import warnings
 from dataclasses import dataclass

@@ -1,13 +1,13 @@
-"""The command `twohot`; an interruption at any time, even at the start, prints one sentence.
+"""The command `twohot`. If the user interrupts it, even at the start, it prints one sentence.
 
-It is a separate package because importing `twohot` takes a second. An interruption during the
-import is handled here, and listing the commands needs no import.
+It is a separate package because importing `twohot` takes a second. This module handles an
+interruption of the import, and the list of commands is printed without the import.
 """
 
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -19,7 +19,7 @@ NOTHING_LOST = "Interrupted. No file is incomplete: run the command again."
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Exit with one sentence if the user interrupts the body, or if an import in it fails."""
+    """Exit with one sentence if the user interrupts the body, or if an import of the body fails."""
     try:
         yield
     except KeyboardInterrupt:
@@ -27,12 +27,12 @@ def interruptible() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from None
     except (ImportError, MemoryError) as error:
         why = f"twohot cannot be loaded ({str(error) or 'no memory is left'})"
-        sys.stderr.write(f"Error: {why}: free memory, or install it again.\n")
+        sys.stderr.write(f"Error: {why}: free memory, or install twohot again.\n")
         raise SystemExit(1) from None
 
 
-# With less address space than this (bytes), loading may fail inside OpenBLAS, which then ends the
-# process. numpy and scipy map half of it, and each BLAS thread reserves 40 MB.
+# With less address space than this (in bytes), loading may fail inside OpenBLAS, which then ends
+# the process. numpy and scipy map half of this space, and each BLAS thread reserves 40 MB.
 LEAST_SPACE = 2**30
 # With less address space than this, one thread is used.
 SMALL_SPACE = 2**32
@@ -57,7 +57,7 @@ def fit_address_space() -> None:
 
 
 class Notes:
-    """A stream for progress and notes; it ignores write errors, for example of a closed pipe."""
+    """A stream for progress and notes; after a write error, such as a full disk, it is silent."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -66,29 +66,26 @@ class Notes:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write a text; after the first failure, write nothing."""
-        try:
-            return self._stream.write(text)
-        except OSError:
-            self._lead_nowhere()
-            return len(text)
+        """Write a text."""
+        return self._tried(self._stream.write, text) or len(text)
 
     def flush(self) -> None:
-        """Write the buffer; ignore failures."""
-        try:
-            self._stream.flush()
-        except OSError:
-            self._lead_nowhere()
+        """Write the buffer."""
+        self._tried(self._stream.flush)
 
-    def _lead_nowhere(self) -> None:
-        # At exit, Python flushes the original stream, not this object.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._stream.fileno())
-        os.close(nowhere)
+    def _tried(self, call: Callable[..., Any], *arguments: str) -> Any:
+        """Call a function; after an error, connect the stream to nothing."""
+        try:
+            return call(*arguments)
+        except OSError:
+            # At exit, Python flushes the original stream, not this object.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
 
 
 def _open_streams() -> None:
-    """Prevent errors when output is written: replace unknown characters, ignore a full disk."""
+    """Prevent errors of the output: replace characters that it lacks, ignore failed notes."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -101,7 +98,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     _say_once(f"Note: {message}\n")
 
 
-@cache
+@cache  # the same text is printed once
 def _say_once(text: str) -> None:
     sys.stderr.write(text)
 

@@ -1,10 +1,10 @@
-"""Build the command-line parser of a command; imported only when the command runs."""
+"""Build the parser of a command from its function; imported only when the command runs."""
 
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -21,31 +21,33 @@ from twohot_command.commands import OF_EXTRAS, PlainCommand
 from twohot_command.terminal import say
 
 
-def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command function with each field of its option record as a parameter.
+def with_option_records(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command function with the fields of its option records as parameters.
 
-    The record is a dataclass in one parameter, such as `options: TableOptions`.
+    An option record is a parameter whose type is a dataclass, such as `options: TableOptions`.
     """
-    parameters = list(inspect.signature(command).parameters.values())
-    names = [entry.name for entry in parameters]
-    if "options" not in names:
-        return command
-    place = names.index("options")
-    record = parameters[place].annotation
+    parameters = inspect.signature(command).parameters
+    types = {name: entry.annotation for name, entry in parameters.items()}
+    records: dict[str, Any] = {name: kind for name, kind in types.items() if is_dataclass(kind)}
 
     @wraps(command)
     def wrapped(**given: Any) -> None:
-        options = record(**{entry.name: given.pop(entry.name) for entry in fields(record)})
-        command(**given, options=options)
+        for name, record in records.items():
+            given[name] = record(**{entry.name: given.pop(entry.name) for entry in fields(record)})
+        command(**given)
 
-    parameters[place : place + 1] = map(_parameter, fields(record))
-    parameters.sort(key=lambda entry: entry.kind)  # arguments come before options
-    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    spread = [
+        parameter
+        for name, entry in parameters.items()
+        for parameter in (map(_parameter, fields(records[name])) if name in records else [entry])
+    ]
+    spread.sort(key=lambda entry: entry.kind)  # arguments come before options
+    wrapped.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     return wrapped
 
 
 def _parameter(entry: "Field[Any]") -> inspect.Parameter:
-    """Return the field as a parameter: a positional argument if declared so, else an option."""
+    """Return a field of an option record as a parameter of the command."""
     declared: Any = entry.type
     is_argument = isinstance(declared.__metadata__[0], ArgumentInfo)
     return inspect.Parameter(
@@ -56,12 +58,11 @@ def _parameter(entry: "Field[Any]") -> inspect.Parameter:
     )
 
 
-# Error messages with the names of options instead of arguments of the library --------------------
+# Error messages that name options of the command instead of arguments of Python functions ---------
 
-
-# Errors that a user can fix. Other errors are bugs, and are shown with a traceback.
+# Errors that a user can fix. Other errors are bugs and are shown with a traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
-# Arguments of the library whose option has another name, and that name.
+# Arguments of Python functions whose option has another name, with the name of the option.
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
@@ -76,7 +77,10 @@ OTHER_NAMES = {
 
 @contextmanager
 def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator[None]:
-    """Print an error as a sentence and exit with code 1; `write` formats its arguments."""
+    """Print an error of the body as one sentence, and exit with code 1.
+
+    `write(name, value)` formats an argument that the error names.
+    """
     try:
         yield
     except USER_ERRORS as error:
@@ -91,12 +95,12 @@ def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator
         raise typer.Exit(INTERRUPTED) from error
 
 
-# The start of a URL that was converted to a Path and lost a slash.
+# The start of a URL that lost a slash because it was converted to a Path.
 SHORT_URL = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+]+):/(?=[^/\s])")
 
 
 def _message(error: Exception, write: Callable[[str, object], str]) -> str:
-    """Return the message of an error; for an error of the operating system, include the path."""
+    """Return the message of an error; an error of the operating system is written as a sentence."""
     if isinstance(error, ArgumentError):
         return error.worded(write)
     if isinstance(error, FileNotFoundError) and error.errno is not None:
@@ -111,7 +115,9 @@ def _message(error: Exception, write: Callable[[str, object], str]) -> str:
 
 
 def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
-    """Return a function that formats an argument: as an option if the command has it, or in Python.
+    """Return a function that formats an argument and its value as they are typed in a shell.
+
+    If the command has no such option, the function uses Python syntax.
 
     Examples
     --------
@@ -137,19 +143,21 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
     return write
 
 
-# Commands that are in the module of another command.
+# Commands that are defined in the module of another command.
 OTHER_MODULES = {"review": "certify", "verify": "certify"}
-# Placeholders for the values of options in the help.
-WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
+# What the help shows for a value of each type.
+PLACEHOLDERS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
 # Arguments that must be local files or folders, not URLs.
 LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "matrix", "images")
 
 
 def command_function(name: str) -> Callable[..., None]:
-    """Return the function of a command, with options as parameters; it prints errors as text."""
-    command = with_option_record(_function(name))
+    """Return the function of a command; its parameters are the options, its errors are printed."""
+    command = with_option_records(_function(name))
     for parameter in inspect.signature(command).parameters.values():
-        _name_value(parameter.annotation)
+        value_type, declared = get_args(parameter.annotation)
+        if isinstance(declared, OptionInfo) and declared.metavar is None:
+            declared.metavar = _placeholder(value_type)
 
     @errors_in_words(option_writer(command))
     @wraps(command)
@@ -157,15 +165,21 @@ def command_function(name: str) -> Callable[..., None]:
         for argument in LOCAL:
             url = as_url(given.get(argument) or "")
             if "://" in url:
-                problem = "is not a local path"
-                raise ArgumentError({argument: url}, problem, "download it, and pass the copy.")
+                advice = "download it, and pass the path of the copy."
+                raise ArgumentError({argument: url}, "is not a local path", advice)
         command(**given)
 
     return checked
 
 
+def _placeholder(value_type: Any) -> str | None:
+    """Return the placeholder for values of a type; None for flags and choices."""
+    nested = map(_placeholder, get_args(value_type))
+    return PLACEHOLDERS.get(value_type) or next(filter(None, nested), None)
+
+
 def _function(name: str) -> Any:
-    """Return the function of a command, of this package or of an extra."""
+    """Return the function that defines a command, from this package or from an extra."""
     if name not in OF_EXTRAS:
         return getattr(import_module(f"twohot_command.{OTHER_MODULES.get(name, name)}"), name)
     try:
@@ -180,28 +194,15 @@ def _function(name: str) -> Any:
 def examples_of(name: str) -> tuple[str, ...]:
     """Return the examples at the end of the help of a command, from EXAMPLES in its module.
 
-    The examples of all commands are tested together as one session. `tickets.csv` has the columns
-    text and label, `photos/` a sub-folder of images per class.
+    The tests run the examples of all commands in one session. `tickets.csv` has the columns text
+    and label. `photos/` has one sub-folder of images per class.
     """
     module = import_module(_function(name).__module__)
-    found: dict[str, tuple[str, ...]] = getattr(module, "EXAMPLES", {})
-    if name not in found:
-        raise LookupError(f"{module.__name__} has no EXAMPLES[{name!r}]: add lines for its help.")
-    return found[name]
-
-
-def _name_value(declared: Any) -> None:
-    """Replace the type name of an option in the help by a placeholder."""
-    taken, *others = get_args(declared)
-    kinds = [*get_args(taken), *(kind for entry in get_args(taken) for kind in get_args(entry))]
-    words = [WORDS[kind] for kind in (taken, *kinds) if kind in WORDS]
-    for option in others:
-        if isinstance(option, OptionInfo) and option.metavar is None and words:
-            option.metavar = words[0]
+    return tuple(line for line in module.EXAMPLES if line.startswith(f"twohot {name} "))
 
 
 def parser_of(name: str) -> TyperCommand:
-    """Return the parser of a command, which calls the command."""
+    """Return the parser of a command; it calls the command with the parsed options."""
     alone = typer.Typer(add_completion=False)
     with errors_in_words():
         function = command_function(name)

@@ -23,7 +23,6 @@ from twohot.review import (
     SETTLED,
     Applied,
     CorrectedFile,
-    CorrectedParts,
     MergedReviews,
     ReviewRows,
     accept_above,
@@ -48,23 +47,20 @@ from twohot.tables import (
 )
 from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
-from twohot_command.terminal import Force, Quiet, note, say, say_next, share
+from twohot_command.terminal import Force, Quiet, fraction, note, say, say_next
 
 # Default output in the folder of the audit. (corrected.csv there has the labels before a review.)
 DEFAULT_OUTPUT = "reviewed.csv"
-# Suffixes of the table of disagreements and the page to settle them, next to the output.
+# Endings of the table of disagreements and of the page to settle them, next to the output.
 DISPUTED = ".disagreements.csv"
 SETTLE_PAGE = ".settle.html"
-# Files of the audit that are needed to apply decisions again, and never replaced.
+# Files of the audit that are needed to apply decisions again, and are never replaced.
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
-
-EXAMPLES = {
-    "apply": (
-        "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
-        "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
-    ),
-}
+EXAMPLES = (
+    "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
+    "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
+)
 
 
 def apply(
@@ -78,16 +74,18 @@ def apply(
         Option(
             "--output",
             "-o",
-            help=f"Output file or folder; without --to, a CSV of labels ({DEFAULT_OUTPUT}).",
+            help=f"File or folder to write; without --to, a CSV of labels ({DEFAULT_OUTPUT}).",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
-        Option(help="Folder of the audit; by default that of the decisions, else the current one."),
+        Option(help="Folder of the audit; by default that of the decisions, else this one."),
     ] = None,
     accept_all: Annotated[
         float | None,
-        share("Also accept suggestions that correct a wrong label with this probability or more."),
+        fraction(
+            "Also accept suggestions that correct a wrong label with at least this probability."
+        ),
     ] = None,
     to: Annotated[
         Path | None,
@@ -98,7 +96,8 @@ def apply(
         Option(help="Column of labels in the --to file; by default the audited column."),
     ] = None,
     drop_excluded: Annotated[
-        bool, Option("--drop-excluded", help="Leave out excluded rows; else they lose their label.")
+        bool,
+        Option("--drop-excluded", help="Leave out excluded rows, instead of removing their label."),
     ] = False,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -112,17 +111,11 @@ def apply(
     target = output or folder / DEFAULT_OUTPUT
     reviews = {str(file): read_decisions(file) for file in files}
     fields = read_summary(folder / "summary.json")
-    # If ids are paths, the source is a folder of images, even if it has Parquet files.
-    in_parts = (
-        to is not None
-        and fields["id_kind"] != PATH
-        and (is_parquet_source(to) or (fields["issues"] != "" and to.suffix == SUFFIX))
-    )
-    is_sorted = to is not None and to.is_dir() and not in_parts
+    container = _container_of(to, fields)
     inputs = (*files, to, *(folder / name for name in AUDIT_FILES))
-    if in_parts:
+    if container == "parts":
         check_apart(target, [to, folder / ISSUE_PARTS])
-    elif not is_sorted:
+    elif container != "images":
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
@@ -140,29 +133,28 @@ def apply(
     if to is None:
         guard = {"spreadsheet_safe": spreadsheet_safe}
         write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
-    elif in_parts:
-        source = open_files([to])
-        parts = CorrectedParts(open_own_parts(source, to), rows, applied, **columns)
-        about = {"report": fields["report"], "accept_all": accept_all, **columns}
-        about |= {"source": source.digest(), "decisions": [file_digest(file) for file in files]}
+    elif container == "parts":
+        about = {"report": fields["report"], "accept_all": accept_all}
+        about["decisions"] = [file_digest(file) for file in files]
         # The name of a report in parts depends only on the rows that it shows.
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
-        done = _correct_parts(parts, target, about, force=force, quiet=quiet)
-    elif is_sorted:
+        how: dict[str, Any] = {"force": force, "quiet": quiet}
+        done = _correct_parts(to, target, (rows, applied), about, columns, **how)
+    elif container == "images":
         done = _sort_folder(to, target, rows, applied)
     else:
         done = _columns(write_corrected_file(to, target, rows, applied, **columns), applied, rows)
-    say(_account(applied, rows, left_out=drop_excluded or is_sorted))
+    say(_counts(applied, rows, left_out=drop_excluded or container == "images"))
     say(f"Written to {target}{done}")
-    # A folder of images cannot be replaced.
-    again = target.with_name(f"{target.name}_settled") if is_sorted else target
-    asked = {"audit": folder, "to": to, "output": again, "force": not is_sorted, **columns}
+    if container == "images":  # its copy cannot be replaced
+        target = target.with_name(f"{target.name}_settled")
+    asked = {"audit": folder, "to": to, "output": target, "force": container != "images", **columns}
     asked |= {"accept_all": accept_all, "spreadsheet_safe": spreadsheet_safe}
     _say_merged(disputed, rows, merged, files, asked)
     _say_spellings(applied, rows)
     if drop_excluded and to is None and applied.excluded.any():
-        keep = "keep their label if you pass this file as --labels"
-        note(f"excluded rows {keep}; without --drop-excluded they lose it.")
+        advice = "keep their label if you pass this file as --labels"
+        note(f"excluded rows {advice}; without --drop-excluded they lose it.")
 
 
 def _check_asked(
@@ -180,29 +172,53 @@ def _check_asked(
     if to is None:
         return
     if spreadsheet_safe:
-        problem, advice = "copies your own file unchanged", "leave {spreadsheet_safe} out."
+        problem, advice = "copies your file unchanged", "leave {spreadsheet_safe} out."
         raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
     if not to.exists() and "://" not in as_url(to):
-        raise ArgumentError({"to": to}, "does not exist", "pass your own file or folder of images.")
+        raise ArgumentError({"to": to}, "does not exist", "pass your file or folder of images.")
     if output is None:
         problem, advice = "is copied to another path", "pass {output}."
         raise ArgumentError({"to": to}, problem, advice, output=...)
 
 
+def _container_of(to: Path | None, fields: Mapping[str, Any]) -> str:
+    """Return what the user's data is in: "" (not given), "images", "parts" (Parquet) or "file"."""
+    if to is None:
+        return ""
+    # If ids are paths, the source is a folder of images, even if it has Parquet files.
+    is_large = fields["issues"] != "" and to.suffix == SUFFIX
+    if fields["id_kind"] != PATH and (is_parquet_source(to) or is_large):
+        return "parts"
+    return "images" if to.is_dir() else "file"
+
+
 def _correct_parts(
-    parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
+    to: Path,
+    target: Path,
+    reviewed: tuple[ReviewRows, Applied],
+    about: Mapping[str, Any],
+    columns: Mapping[str, Any],
+    *,
+    force: bool,
+    quiet: bool,
 ) -> str:
-    """Write copies of a user's Parquet files with corrected labels; return a text on the result."""
-    folder = begin_parts(target, {"kind": "corrected", **about}, len(parts.parts), force=force)
+    """Write copies of a user's Parquet files with corrected labels; return text on the result.
+
+    `about` identifies the run, so that only the same run continues an interrupted copy.
+    """
+    rows, applied = reviewed
+    source = open_files([to])
+    parts = CorrectedFile(open_own_parts(source, to), rows, applied, **columns)
+    about = {"kind": "corrected", "source": source.digest(), **columns, **about}
+    folder = begin_parts(target, about, len(parts.parts), force=force)
     n_missing = len(folder.missing())
     with writing_parts(folder, quiet=quiet) as done:
         parts.write_missing(folder, done)
-    words = parts_in_words(folder, n_missing)
-    return f" ({words}){_columns(parts.about(), parts.applied, parts.rows)}"
+    return f" ({parts_in_words(folder, n_missing)}){_columns(parts, applied, rows)}"
 
 
 def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
-    """Return text on the columns with the new and old labels."""
+    """Return text on the columns of the new and old labels, and on rows that were not audited."""
     done = f": labels in column {written.label_column!r}, old labels in {written.before_column!r}"
     if written.before_column != BEFORE:
         done += f" ({BEFORE!r} already exists, perhaps from an earlier correction)"
@@ -222,8 +238,7 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> 
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
     done = f": {counted(made.n_images, 'image')}, {how}"
     if made.left_out:
-        few = first_few(made.left_out)
-        done += f". Left out (no label, excluded, or not audited): {few}"
+        done += f". Left out (no label, excluded, or not audited): {first_few(made.left_out)}"
     if made.unusual:
         done += f". Windows does not allow folders named {first_few(made.unusual)}"
     return done
@@ -236,11 +251,11 @@ def _say_merged(
     files: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> None:
-    """Print the agreement of reviewers; write disagreements, if any, to two files."""
+    """Print the agreement of the reviewers, and write their disagreements to two files."""
     if len(merged.agreement.reviewers) > 1:
         say(str(merged.agreement))
     if not merged.disputed:
-        # Keep the page of disputed rows: a user can read and change final decisions in it.
+        # Keep the page of an earlier run: a user can read and change final decisions in it.
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
             old = f"Out of date: {' and '.join(stale)}, of an earlier run."
@@ -248,10 +263,10 @@ def _say_merged(
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
-    # A later export of the page has the same name, and includes earlier decisions.
+    # A later export of the page has the same name and includes the earlier decisions.
     others = [str(file) for file in files if file.name != settled]
     words = ["apply", *others, settled, *option_words(asked)]
-    # Escaped, because the page formats this text.
+    # Double the braces, because the page formats this text.
     next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
     to, folder = asked["to"], asked["audit"]
     places = [*([] if to is None else [to, to.parent]), Path(), folder.parent]
@@ -265,7 +280,7 @@ def _say_merged(
 
 
 def _say_spellings(applied: Applied, rows: ReviewRows) -> None:
-    """Print which new classes may be another spelling of a class."""
+    """Print the new classes that may be another spelling of a class."""
     for group in other_spellings(applied.classes):
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
@@ -273,8 +288,8 @@ def _say_spellings(applied: Applied, rows: ReviewRows) -> None:
             note(f"the new class {last!r} {likely}.")
 
 
-def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
-    """Return a text that counts the applied decisions, changed labels and undecided rows."""
+def _counts(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
+    """Return text that counts the applied decisions, changed labels and undecided rows."""
     counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
     relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"
     done = [

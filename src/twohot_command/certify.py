@@ -28,13 +28,13 @@ from twohot.audit import (
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot.review import ReviewRows
-from twohot_command.gate import share_of
-from twohot_command.sources import SpreadsheetSafe, image_root
-from twohot_command.terminal import Force, say, say_next, share
+from twohot_command.gate import fraction_of
+from twohot_command.sources import ImageFolder, SpreadsheetSafe, image_root
+from twohot_command.terminal import Force, fraction, say, say_next
 
 
 def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> None:
-    """Raise if a draw is impossible for every number of flagged labels up to `n_flagged`."""
+    """Raise if rows cannot be drawn to check, even if as many as `n_flagged` labels are flagged."""
     if fdr is None:
         return
     check_seed(seed)
@@ -49,7 +49,7 @@ def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> No
 
 
 def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path | None) -> None:
-    """Draw rows to check if `fdr` is given, and print the next step."""
+    """Draw rows to check if `fdr` is given, and print the next command."""
     if fdr is None:
         return
     rows = read_audit_folder(folder)
@@ -64,10 +64,10 @@ def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path 
 
 
 def _say_how_to_check(folder: Path) -> None:
-    """Print the next step after a draw."""
+    """Print what to do with the rows that were drawn."""
     table, _, page = (folder / name for name in CHECK_FILES)
     say(f"Next: give verdicts in {page}, which saves check_done.csv,")
-    say(f"or fill in right, wrong or unsure in {table}, then run")
+    say(f"or write right, wrong or unsure in each row of {table}, then run")
     say_next("certify", folder, table, first="  ")
 
 
@@ -76,18 +76,20 @@ def _image_root(audit: Path, rows: ReviewRows, images: Path | None) -> Path | No
     return image_root(audit, rows, [Path(), audit, audit / "images", audit.parent], images)
 
 
-EXAMPLES = {
-    "certify": ("twohot certify checked/ check_done.csv",),
-    "review": ("twohot review checked/ --until 1% --no-open",),
-    "verify": ("twohot verify checked/certificate.json",),
-}
+EXAMPLES = (
+    "twohot certify checked/ check_done.csv",
+    "twohot review checked/ --until 1% --no-open",
+    "twohot verify checked/certificate.json",
+)
 
 
 def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
         Path | None,
-        Argument(help="Filled-in check.csv, or check_done.csv: right, wrong or unsure per row."),
+        Argument(
+            help="Your verdicts: check_done.csv, or check.csv with its last column filled in."
+        ),
     ] = None,
     *,
     extend: Annotated[
@@ -97,31 +99,31 @@ def certify(
         ),
     ] = None,
     fdr: Annotated[
-        float | None, share("Allowed share of right labels in the list; must be that of the draw.")
+        float | None, fraction("False discovery rate of the list; must be that of --draw-check.")
     ] = None,
-    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
+    images: ImageFolder = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """List wrong labels with a guarantee, from the rows that you checked."""
     if (checked is None) == (extend is None):
-        problem = "a finished check or an extension is needed, not both"
-        advice = "pass the finished check, or {extend} to draw more rows."
+        problem = "this command needs either verdicts or an extension"
+        advice = "pass the file of your verdicts, or {extend} to draw more rows."
         raise ArgumentError("", problem, advice, extend=...)
     rows = read_audit_folder(audit)
     root = _image_root(audit, rows, images)
     if extend is not None:
         extended = extend_check(audit, rows, extend, image_root=root)
         more = counted(extend - extended.n_checked[-2], "more row")
-        say(f"Drawn: {more}. The next list has a rate of {extended.level:.4g}.")
+        say(f"Drawn: {more}. The next list has a false discovery rate of {extended.level:.4g}.")
         for sheet in kept_sheets(audit)[-1:]:
-            say(f"Your sheet so far is kept: {sheet}")
+            say(f"Your earlier verdicts are saved in {sheet}")
         _say_how_to_check(audit)
         return
     check = read_check(audit, rows)
     if fdr not in (None, check.fdr):
         problem = f"differs from {check.fdr:g}, for which the rows were drawn"
-        advice = "leave it out: a rate chosen after the draw has no guarantee."
+        advice = "leave it out: a rate that is chosen after the draw has no guarantee."
         raise ArgumentError({"fdr": fdr}, problem, advice)
     table, made, page = (audit / name for name in CERTIFICATE_FILES)
     # The next attempt may replace the certificate of an empty list.
@@ -142,13 +144,14 @@ def verify(
     certificate: Annotated[Path, Argument(help="A certificate.json, of a list or of a review.")],
     source: Annotated[
         Path | None,
-        Argument(help="Folder of the audit, or file of labels; by default the certificate's."),
+        Argument(
+            help="Folder of the audit or file of labels; by default the certificate's folder."
+        ),
     ] = None,
 ) -> None:
     """Verify a certificate: compute it again from the audit, and report differences."""
-    folder, data = source or certificate.parent, None
-    if folder.is_file():
-        folder, data = certificate.parent, folder
+    data = source if source is not None and source.is_file() else None
+    folder = certificate.parent if data is not None or source is None else source
     has_audit = data is None or (folder / "summary.json").exists()
     rows = read_audit_folder(folder) if has_audit else None
     found = verify_certificate(certificate, rows, data=data)
@@ -158,13 +161,13 @@ def verify(
     if rows is None:
         say("The order of the list was not compared; the bound holds for any order.")
     if found.corrected is None:
-        say("It assumes that the verdicts are right: it is not corrected for reviewer errors.")
+        say("The bound assumes that all verdicts are right: it has no correction for errors.")
     else:
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
-            f"Second looks differ in {rate:.1%}. With reviewer errors counted, at most "
-            f"{counted(most, 'label')} are wrong. "
-            "This assumes that the reviewer errs equally often on all rows."
+            f"Of the rows that were shown twice, {rate:.1%} have two different verdicts. Corrected "
+            f"for such errors, at most {counted(most, 'label')} are wrong, if the reviewer errs "
+            "equally often on all rows."
         )
 
 
@@ -172,15 +175,23 @@ def review(
     audit: Annotated[Path, Argument(help="Folder of the audit.")],
     *,
     until: Annotated[
-        str, Option(metavar="<share>", help="Share of the labels that may stay wrong, such as 1%.")
+        str,
+        Option(
+            metavar="<fraction>", help="Fraction of the labels that may stay wrong, such as 1%."
+        ),
     ],
     twice: Annotated[
         str,
-        Option(metavar="<share>", help="Share of rows shown twice, to estimate reviewer errors."),
+        Option(
+            metavar="<fraction>",
+            help="Fraction of the rows that are shown twice, to estimate errors.",
+        ),
     ] = "0%",
-    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
-    no_open: Annotated[bool, Option("--no-open", help="Do not open the page.")] = False,
+    images: ImageFolder = None,
+    seed: Annotated[int, Option(min=0, help="Random seed of the rows that are drawn.")] = 0,
+    no_open: Annotated[
+        bool, Option("--no-open", help="Do not open the page in a browser.")
+    ] = False,
 ) -> None:
     """Review until few labels are still wrong; the page shows an upper bound on their number."""
     rows = read_audit_folder(audit)
@@ -188,9 +199,9 @@ def review(
     page = write_review_page(
         audit,
         rows,
-        until=share_of("until", until),
+        until=fraction_of("until", until),
         seed=seed,
-        twice=share_of("twice", twice),
+        twice=fraction_of("twice", twice),
         n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
         image_root=_image_root(audit, rows, images),
     )

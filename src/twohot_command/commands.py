@@ -1,6 +1,6 @@
 """The list of commands. The module of a command is imported when the command runs.
 
-This module imports nothing of the package or its dependencies, so that `twohot --help` is fast.
+To keep `twohot --help` fast, this module imports only the parser, typer.
 """
 
 from typing import Annotated, Any
@@ -11,8 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from twohot_command import fit_address_space, interruptible
 
-# The commands by purpose, in the order of the help. Each command is the function of its name in
-# `twohot_command.<name>`; the text is the first line of its docstring.
+# The commands by purpose, in the order of the help. The command `fit` is the function `fit` of
+# `twohot_command.fit`, and its text here is the first line of the docstring.
 PANELS = {
     "Make features": {
         "extract": "Compute features of images or texts; run it again to continue after an "
@@ -41,16 +41,16 @@ PANELS = {
         "reproduce": "Reproduce the paper: run experiments, draw the figures and judge the claims.",
     },
 }
-# Commands of extras (entry points in the group `twohot.commands`), and the extra of each.
+# Commands that need an extra, with its name. Their entry points are in the group `twohot.commands`.
 OF_EXTRAS = {"reproduce": "paper"}
 COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
 
 class _Plain:
-    """A mixin for commands: their help shows no Python types of arguments and options."""
+    """A mixin for commands: their help shows no Python types."""
 
     def get_params(self, ctx: Any) -> Any:
-        """Return the arguments and options, including `--help`, without Python types."""
+        """Return the arguments and options, without Python types."""
         entries = super().get_params(ctx)  # type: ignore[misc]
         for entry in entries:
             if getattr(entry, "is_flag", False):  # a flag has no value
@@ -72,7 +72,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, cls=PlainGroup)
 
 
 class DeferredCommand(TyperCommand):
-    """A command whose module is imported when the command runs."""
+    """A command in the list, whose module is imported when the command runs."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Import the command and parse its arguments."""

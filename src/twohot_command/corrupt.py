@@ -1,4 +1,4 @@
-"""`twohot corrupt`: make labels wrong on purpose, and keep the right ones."""
+"""`twohot corrupt`: make labels wrong on purpose, and store the right labels beside them."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from typer import Option
 
-from twohot.base import check_output, counted
+from twohot.base import FloatArray, check_output, counted
 from twohot.judge import naming_cells, out_of_fold_probabilities
 from twohot.noise import (
     corrupt_table,
@@ -17,7 +17,7 @@ from twohot.noise import (
 )
 from twohot.probes import LinearProbe
 from twohot.tables import FeatureTable, write_features
-from twohot_command.sources import TableOptions
+from twohot_command.sources import TableOptions, option_words
 from twohot_command.terminal import Force, print_table, say, say_next
 
 Kind: TypeAlias = Literal[
@@ -27,40 +27,52 @@ Kind: TypeAlias = Literal[
 # it needs a much smaller penalty than the default.
 BOUNDARY_RIDGE = 4.0
 
-
-EXAMPLES = {
-    "corrupt": (
-        "twohot corrupt tickets.features --kind symmetric --rate 0.3 --seed 0 -o noisy.features",
-    ),
-}
+EXAMPLES = (
+    "twohot corrupt tickets.features --kind symmetric --rate 0.3 --seed 0 -o noisy.features",
+)
 
 
 def corrupt(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
     options: TableOptions,
-    kind: Annotated[Kind, Option(help="Kind of noise.")] = "symmetric",
-    rate: Annotated[float | None, Option(min=0, max=1, help="Share of labels made wrong.")] = None,
+    kind: Annotated[
+        Kind, Option(help="Kind of noise, which decides which wrong labels a row may get.")
+    ] = "symmetric",
+    rate: Annotated[
+        float | None, Option(min=0, max=1, help="Fraction of the labels made wrong.")
+    ] = None,
     matrix: Annotated[
-        Path | None, Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
+        Path | None,
+        Option(help="Matrix of --kind matrix: .npy, or .csv with the classes in line 1."),
     ] = None,
     exact: Annotated[
-        bool, Option("--exact", help="Make exactly this share wrong, not only on average.")
+        bool, Option("--exact", help="Make exactly --rate wrong, not only on average.")
     ] = False,
-    seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of the wrong labels.")] = 0,
     force: Force = False,
 ) -> None:
     """Make labels wrong on purpose, for experiments; the file keeps the right ones."""
     inputs = (*options.inputs, matrix)
     check_output(output, inputs, force=force, suffixes=[".features"])
+    if kind == "matrix":
+        if matrix is None or rate is not None:
+            raise ValueError("--kind matrix needs --matrix, and does not accept --rate.")
+    elif rate is None or matrix is not None or (kind == "boundary" and exact):
+        others = "--matrix or --exact" if kind == "boundary" else "--matrix"
+        raise ValueError(f"--kind {kind} needs --rate, and does not accept {others}.")
     table = options.read()
+    asked: Any = rate  # not None, unless there is a matrix
+    how: dict[str, Any] = {"seed": seed, "split": options.split}
     if kind == "boundary":
-        noisy = _at_boundary(table, rate, matrix, seed, options.split, exact=exact)
+        probabilities = _probabilities(table, options.split, seed)
+        noisy = corrupt_table_at_boundary(table, probabilities, asked, **how)
     else:
-        corruption = _corruption(table, kind, rate, matrix)
-        noisy = corrupt_table(
-            table, corruption, seed=seed, exact=exact, split=options.split, kind=kind, rate=rate
-        )
+        if matrix is None:
+            corruption = corruption_for(table, kind, asked)
+        else:
+            corruption = read_matrix(matrix, table.classes)
+        noisy = corrupt_table(table, corruption, exact=exact, kind=kind, rate=rate, **how)
     write_features(output, noisy)
     record = noisy.provenance["corruption"]
     n_rows, n_changed = record["n_rows"], record["n_changed"]
@@ -73,34 +85,11 @@ def corrupt(
         keep = "keeps its label" if n_kept == 1 else "keep their labels"
         say(f"{counted(n_kept, 'other row')} {keep}.")
     say(f"Wrote {output}")
-    say_next(
-        "audit", output, *(["--split", options.split] if options.split else []), "-o", "audit/"
-    )
+    say_next("audit", output, *option_words({"split": options.split}), "-o", "audit/")
 
 
-def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:
-    """Return the corruption matrix from a rate or from a file."""
-    if kind == "matrix":
-        if matrix is None or rate is not None:
-            raise ValueError("--kind matrix takes a --matrix and no --rate: the matrix sets it.")
-        return read_matrix(matrix, table.classes)
-    if rate is None or matrix is not None:
-        raise ValueError(f"--kind {kind} takes a --rate and no --matrix.")
-    return corruption_for(table, kind, rate)
-
-
-def _at_boundary(
-    table: FeatureTable,
-    rate: float | None,
-    matrix: Path | None,
-    seed: int,
-    split: str | None,
-    *,
-    exact: bool,
-) -> FeatureTable:
-    """Return the table with noise at class boundaries, which a fitted probe estimates."""
-    if rate is None or matrix is not None or exact:
-        raise ValueError("--kind boundary needs --rate, and does not accept --matrix or --exact.")
+def _probabilities(table: FeatureTable, split: str | None, seed: int) -> FloatArray:
+    """Return held-out probabilities of the rows to corrupt, by a probe fitted to their labels."""
     rows, _ = corrupted_rows(table, split)
     chosen = table.take(rows)
     labels = chosen.coded
@@ -109,4 +98,4 @@ def _at_boundary(
         probabilities[:, labels.sizes > 0] = out_of_fold_probabilities(
             LinearProbe(ridge=BOUNDARY_RIDGE), chosen.features, labels.present(), random_state=seed
         )
-    return corrupt_table_at_boundary(table, probabilities, rate, seed=seed, split=split)
+    return probabilities

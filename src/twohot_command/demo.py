@@ -22,27 +22,25 @@ from twohot.describe import DemoData, DemoNoise, DemoRow, demo_data, demo_rows
 from twohot.tables import FeatureTable
 from twohot_command.terminal import print_table, say
 
-TITLE = (
-    "Labels of scikit-learn's digits"  # title of the audit, which identifies a folder of the demo
-)
+# The title of the audit, by which the folder of an earlier demo is recognised.
+TITLE = "Labels of scikit-learn's digits"
 
 
 def check_demo_folder(folder: Path) -> None:
-    """Raise unless a folder is new, empty, or from an earlier demo."""
+    """Raise unless a folder is new, empty, or written by an earlier demo."""
     summary = folder / "summary.json"
     try:
         title = json.loads(summary.read_bytes())["title"]
     except (OSError, ValueError, LookupError, TypeError):  # missing, or not from an audit
         title = ""
     if title != TITLE and folder.exists() and any(folder.iterdir()):
-        problem = f"{folder} has files that are not from a demo"
-        raise FileExistsError(f"{problem}: choose another folder, or empty it.")
+        advice = "choose another folder, or empty it."
+        raise FileExistsError(f"{folder} has files that are not from a demo: {advice}")
     check_writable(folder, {"output": folder})
 
 
 def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
-    """Audit the given labels; write the audit and a picture of every digit."""
-    check_demo_folder(folder)
+    """Audit the given labels; write the folder of the audit, and a picture of every digit."""
     items = [f"{row:04d}.png" for row in range(len(data.features))]
     table = FeatureTable(
         features=data.features,
@@ -68,23 +66,21 @@ def grey_picture(pixels: np.ndarray) -> np.ndarray:
 
 
 def _png(grey: np.ndarray) -> bytes:
-    """Return a grey image as PNG, written without a library: header, compressed rows, end."""
+    """Return a grey image as PNG: header, compressed rows, end. Pillow is an optional package."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         check = zlib.crc32(kind + content)
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
 
     height, width = grey.shape
-    # Eight bits per pixel, grey. Every row starts with the number of its filter: 0, no filter.
+    # Grey, with eight bits per pixel. Each row starts with 0, because it has no filter.
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     rows = b"".join(b"\0" + row.tobytes() for row in grey)
     parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + parts
 
 
-EXAMPLES = {
-    "demo": ("twohot demo --noise 0.7 --kind symmetric",),
-}
+EXAMPLES = ("twohot demo --noise 0.7 --kind symmetric",)
 
 
 def demo(
@@ -93,13 +89,17 @@ def demo(
         Path, Option("--output", "-o", help="Folder for the audit; an earlier demo is replaced.")
     ] = Path("demo-audit"),
     noise: Annotated[
-        float, Option(min=0, max=1, help="Share of the training labels made wrong.")
+        float, Option(min=0, max=1, help="Fraction of the training labels made wrong.")
     ] = 0.3,
     kind: Annotated[
         DemoNoise,
-        Option(help="Wrong labels: any other digit; with mixed, half of them the next digit."),
+        Option(
+            help="Wrong labels: symmetric, any other digit; mixed, half of them the next digit."
+        ),
     ] = "mixed",
-    seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
+    seed: Annotated[
+        int, Option(min=0, help="Random seed of the split and of the wrong labels.")
+    ] = 0,
 ) -> None:
     """Train on scikit-learn's digits with noisy labels, and find the wrong ones."""
     check_demo_folder(output)
@@ -125,14 +125,13 @@ def demo(
 
 
 def _print_methods(data: DemoData, rows: list[DemoRow], n_wrong: int) -> None:
-    """Print the methods; the best test accuracy is bold."""
+    """Print the errors of all methods; the best test accuracy is bold."""
     n_test, n_train = len(data.test_labels), len(data.true_labels)
     headings = ("method", "test accuracy", "test errors", "training labels wrong", "passes")
     cells: list[tuple[object, ...]] = [("given labels", "–", "–", n_wrong, "–")]
     for row in rows:
-        accuracy = f"{1 - row.test_errors / n_test:.1%}"
-        errors = (row.test_errors, row.training_errors)
-        cells.append((row.method, accuracy, *errors, f"{row.n_passes:g}"))
+        errors = (f"{1 - row.test_errors / n_test:.1%}", row.test_errors, row.training_errors)
+        cells.append((row.method, *errors, f"{row.n_passes:g}"))
     fewest = min(row.test_errors for row in rows)
     best = [number for number, row in enumerate(rows, start=1) if row.test_errors == fewest]
     caption = f"Wrong of {n_test} test and {n_train} training images; passes per round."

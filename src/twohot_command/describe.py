@@ -31,18 +31,14 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Maximum lines of a table without --verbose, class names in a cell, and characters of a value.
-SHOWN = 4
-NAMES_LISTED = 5
-VALUE_LENGTH = 60
+SHOWN = 4  # maximum lines of a table without --verbose
+NAMES_LISTED = 5  # maximum class names in a cell
+VALUE_LENGTH = 60  # maximum characters of a value
 
-# Headings of columns with names.
+# Headings of the columns that are aligned to the left.
 NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
-
-EXAMPLES = {
-    "describe": ("twohot describe tickets.features -o about/",),
-}
+EXAMPLES = ("twohot describe tickets.features -o about/",)
 
 
 def describe(
@@ -53,7 +49,7 @@ def describe(
         int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
-        float | None, Option(help="Merge up to this share of the largest distance (paper: 0.8).")
+        float | None, Option(help="Merge up to this fraction of the largest distance (paper: 0.8).")
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -98,9 +94,9 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
         )
     if verbose:
         # The columns were printed when the table was read.
-        said = ("columns", "label_column", "item_column", "notes")
+        printed = ("columns", "label_column", "item_column", "notes")
         for name, value in found.provenance.items():
-            if name not in said:
+            if name not in printed:
                 text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                 yield f"{name}: {text if len(text) < VALUE_LENGTH else text[:VALUE_LENGTH] + '…'}"
     if found.structure is None:
@@ -122,10 +118,10 @@ def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
 
 
 def _print_pairs(structure: ClassStructure) -> None:
-    """Print the correlations of rows: three kinds of pairs, or two if no spread was computed."""
+    """Print the correlations of pairs of rows, by whether both have the same class."""
     correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
-        caption = "Too many features for the spread and for superclasses."
+        caption = "Too many features for standard deviations and superclasses."
         means = {"same class": correlation.same_class, "other class": correlation.other_class}
         rows = [(name, "", _mean(mean), "") for name, mean in means.items()]
     else:
@@ -143,7 +139,7 @@ def _print_pairs(structure: ClassStructure) -> None:
 
 
 def _print_superclasses(structure: ClassStructure, most: int | None) -> None:
-    """Print the superclasses with the classes in them."""
+    """Print at most `most` superclasses with their classes."""
     rows = []
     for group, name in enumerate(structure.superclass_names):
         members = np.flatnonzero(structure.superclass == group)
@@ -152,13 +148,13 @@ def _print_superclasses(structure: ClassStructure, most: int | None) -> None:
         more = ", …" if len(members) > NAMES_LISTED else ""
         rows.append((name, len(members), n_rows, ", ".join(names) + more))
     few = rows[:most]
-    some = f", {len(few)} of {len(rows)}" if len(few) < len(rows) else ""
-    title = f"Superclasses ({structure.source}{some})"
+    shown = f", {len(few)} of {len(rows)}" if len(few) < len(rows) else ""
+    title = f"Superclasses ({structure.source}{shown})"
     print_table(("superclass", "classes", "rows", "names"), few, names=NAMES, title=title)
 
 
 def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
-    """Print the classes, each with its most similar class."""
+    """Print all classes with their most similar class."""
     headings = ("class", "rows", "superclass", "same class", "closest", "correlation")
     rows = zip(
         structure.classes,

@@ -24,14 +24,10 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Numbers of classes (lowest recall first) and confusions that are printed.
-SHOWN_CLASSES = 6
-SHOWN_CONFUSIONS = 4
+SHOWN_CLASSES = 6  # number of classes that are printed, those with the lowest recall
+SHOWN_CONFUSIONS = 4  # number of confusions that are printed
 
-
-EXAMPLES = {
-    "evaluate": ("twohot evaluate probe.safetensors trusted_tickets.csv",),
-}
+EXAMPLES = ("twohot evaluate probe.safetensors trusted_tickets.csv",)
 
 
 def evaluate(
@@ -59,11 +55,11 @@ def evaluate(
 
 
 def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
-    """Print the accuracy, the classes by recall, and the confusions."""
+    """Print the accuracy, the classes with the lowest recall, and the confusions."""
     low, high = found.interval
     rows = counted(found.n_rows, "row")
     say(f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on {rows}")
-    say(f"Mean over classes {found.mean_recall:.1%}")
+    say(f"Mean recall of the classes {found.mean_recall:.1%}")
     if found.unknown:
         others = counted(sum(found.unknown.values()), "row")
         classes = counted(len(found.unknown), "class", "classes")

@@ -1,4 +1,4 @@
-"""`twohot extract`: extract features of images or texts, to a file or for a probe."""
+"""`twohot extract`: compute features of images or texts, for a file or for a fitted probe."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,12 +8,11 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from rich import progress
-from rich.console import Console
+from rich.progress import ProgressColumn, Task, TimeRemainingColumn
 from rich.text import Text
 from typer import Argument, Option
 
-from twohot.base import ArgumentError, Labels, counted, first_few
+from twohot.base import ArgumentError, Labels, counted, first_few, label_notes
 from twohot.extract import (
     NAMES,
     Extraction,
@@ -34,20 +33,27 @@ from twohot_command.sources import (
     FeatureOptions,
     Missing,
     check_same_features,
-    say_columns,
-    say_label_notes,
 )
-from twohot_command.terminal import Force, PacedLines, Quiet, note, say, say_next, shown
+from twohot_command.terminal import (
+    Force,
+    PacedLines,
+    Quiet,
+    note,
+    progress_bar,
+    say,
+    say_next,
+    shown,
+)
 
 # Number of unreadable items that are listed.
 N_LISTED = 20
 
 
-class _RecentRate(progress.ProgressColumn):
-    """Column of a progress bar: items per second, recently or since the start."""
+class _RecentRate(ProgressColumn):
+    """Column of a progress bar: items per second."""
 
-    def render(self, task: progress.Task) -> Text:
-        """Return the recent rate, or nothing at the start."""
+    def render(self, task: Task) -> Text:
+        """Return the recent rate, else the rate since the start, else empty text."""
         speed = task.finished_speed or task.speed
         if not speed and task.elapsed:
             speed = (task.completed - task.fields["n_before"]) / task.elapsed
@@ -59,15 +65,8 @@ def extracting(
     backbone: str, n_items: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[ExtractionProgress], None]]:
     """Show the progress of an extraction; yield its callback."""
-    bar = progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        _RecentRate(),
-        progress.TimeRemainingColumn(),
-        console=Console(stderr=True),
-        get_time=clock,
-    )
+    columns = (_RecentRate(), TimeRemainingColumn())
+    bar = progress_bar("{task.description}", *columns, get_time=clock)
     with shown(bar, quiet=quiet):
         task, lines = bar.add_task(backbone, total=n_items, start=False, n_before=0), PacedLines()
 
@@ -75,8 +74,8 @@ def extracting(
             if progress.n_extracted:
                 bar.update(task, completed=progress.n_done)
             else:
-                # The clock starts with the first item of the model: loading weights and skipping
-                # stored items would distort the remaining time.
+                # Start the clock with the first item that the backbone processes. The time to load
+                # weights and to skip stored items would distort the remaining time.
                 bar.reset(task, completed=progress.n_done, n_before=progress.n_done)
             if not quiet:
                 lines.say(f"{progress.n_done} of {progress.n_items} items")
@@ -85,17 +84,18 @@ def extracting(
 
 
 def _say_items(items: LabelledItems) -> None:
-    """Print the roles of the columns, and which files of a folder are not items."""
-    say_columns(items.columns)
+    """Print the roles of the columns, and which files of a folder were not taken."""
+    if items.columns:
+        say(f"Columns: {items.columns}")
     for line in not_taken_notes(items.not_taken):
         note(line)
 
 
 def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
-    """Print the items that could not be read, with reasons; `others` is text on the rest."""
+    """Print the items that could not be read, with reasons; `others` says where all are listed."""
     if not extraction.skipped:
         return
-    say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
+    say(f"{counted(len(extraction.skipped), 'item')} could not be read:")
     for skipped in extraction.skipped[:N_LISTED]:
         what = f"row {skipped.id}" if items.kind == "text" else skipped.item
         say(f"  {what}: {skipped.reason}")
@@ -104,12 +104,10 @@ def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "")
         say(f"  … and {n_more} more{others}.")
 
 
-EXAMPLES = {
-    "extract": (
-        "twohot extract tickets.csv --backbone minilm -o tickets.features",
-        "twohot extract photos/ --backbone efficientnet_lite0 -o photos.features",
-    ),
-}
+EXAMPLES = (
+    "twohot extract tickets.csv --backbone minilm -o tickets.features",
+    "twohot extract photos/ --backbone efficientnet_lite0 -o photos.features",
+)
 
 
 def extract(
@@ -118,12 +116,12 @@ def extract(
         Argument(help=f"A folder of images, a CSV or Parquet file, or one of {', '.join(NAMES)}."),
     ],
     *,
-    output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
+    output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
     backbone: Annotated[
         str,
         Option(
-            help="pixels, efficientnet_lite0, vit_b_16, any name of torchvision or timm; for texts "
-            "minilm or any name of sentence-transformers."
+            help="Images: pixels, efficientnet_lite0, vit_b_16, or a model of torchvision or timm. "
+            "Texts: minilm, or a model of sentence-transformers."
         ),
     ],
     path_column: Annotated[
@@ -132,20 +130,23 @@ def extract(
     text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
     label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None,
-    root: Annotated[Path, Option(help="Folder of the datasets of torchvision.")] = Path("data"),
+    root: Annotated[Path, Option(help="Folder with the datasets of torchvision.")] = Path("data"),
     labels: Annotated[
-        Literal["clean", "human"], Option(help="cifar100: original labels, or CIFAR-100N's.")
+        Literal["clean", "human"],
+        Option(help="Labels of cifar100: the original ones, or those of people (CIFAR-100N)."),
     ] = "clean",
     missing: Missing = None,
     unlabelled: Annotated[
         bool,
-        Option("--unlabelled", help="Read all images of a folder, or a table, without labels."),
+        Option("--unlabelled", help="Read the images of a folder, or a table, without labels."),
     ] = False,
     batch_size: Annotated[int, Option(min=1, help="Number of items per batch.")] = 64,
     dtype: Annotated[
-        Literal["float16", "float32"], Option(help="Number type of the stored features.")
+        Literal["float16", "float32"], Option(help="Precision of the stored features.")
     ] = "float16",
-    strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
+    strict: Annotated[
+        bool, Option("--strict", help="Stop at the first file that cannot be read.")
+    ] = False,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -161,12 +162,14 @@ def extract(
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
     check_backbone(backbone, items.kind)  # before the progress bar
     _say_items(items)
-    coded = Labels(items.labels, np.array(items.classes, dtype=object))
-    # --missing applies to tables here. For folders, it applies when the feature file is read.
+    # In a table, --missing applies now. In a folder, it applies when the feature file is read.
     is_table = source not in NAMES and Path(source).is_file()
-    later = "" if is_table else " where the feature file is read"
-    merge = "pass --merge-spellings where the feature file is read"
-    say_label_notes(coded, f"by --missing{later}", merge)
+    later = " where the feature file is read"
+    advice = {"missing": "by --missing", "merge": f"pass --merge-spellings{later}"}
+    advice["missing"] += "" if is_table else later
+    coded = Labels(items.labels, np.array(items.classes, dtype=object))
+    for line in label_notes(coded, **advice):
+        note(line)
     how: dict[str, Any] = {"batch_size": batch_size, "dtype": dtype}
     how |= {"strict": strict, "force": force}
     with extracting(backbone, len(items), quiet=quiet) as show:
@@ -177,26 +180,26 @@ def extract(
 def _items(
     source: str, root: Path, labels: str, of_tables: dict[str, Any], *, unlabelled: bool
 ) -> LabelledItems:
-    """Return the items of a source: a data set, a folder or a table."""
+    """Return the items of a dataset, of a folder or of a table, with the options of tables."""
     if of_tables and (source in NAMES or Path(source).is_dir()):
         name, value = next(iter(of_tables.items()))
         raise ArgumentError({name: value}, f"is for CSV and Parquet files, not for {source}.")
     if source in NAMES:
         if unlabelled:
-            problem, advice = "is not for data sets", f"{source} has labels."
+            problem, advice = "is not for datasets", f"{source} has labels."
             raise ArgumentError({"unlabelled": True}, problem, advice)
         return load_data_set(source, root, labels=labels)
     if Path(source).is_dir():
         return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():
         return read_item_table(source, **of_tables, unlabelled=unlabelled)
-    problem = "is not a folder, not a file, and not a data set"
+    problem = "is not a folder, not a file, and not a dataset"
     advice = f"pass a path that exists, or one of {', '.join(NAMES)}."
     raise ArgumentError({"SOURCE": source}, problem, advice)
 
 
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
-    """Print the contents of the file, skipped items, and the next step."""
+    """Print the contents of the file, the items that could not be read, and the next command."""
     contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
     verb, others, n_same = "has", "", extraction.n_duplicates
     if extraction.up_to_date:
@@ -219,7 +222,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
 
 # Features for a fitted probe: read from a table, or extracted from images or texts ----------------
 
-# Default names of the column with the items.
+# Usual names of the column with the items.
 USUAL_NAMES = {"image": "path", "text": "text"}
 
 
@@ -227,11 +230,11 @@ USUAL_NAMES = {"image": "path", "text": "text"}
 def features_for(
     fitted: FittedProbe, probe: Path, options: FeatureOptions, *, quiet: bool
 ) -> Iterator[FeatureTable]:
-    """Yield the table of a source with the features that a probe needs; extract them if necessary.
+    """Yield the features of a source for a fitted probe; extract them if the source has images.
 
-    A folder has images. A CSV or Parquet file lists images or texts if it has fewer columns than
-    the probe has features, and no column of lists. The probe stores the backbone to use. Temporary
-    files are removed at the end.
+    A folder contains images. A CSV or Parquet file lists images or texts if no column contains
+    lists and it has fewer columns than the probe has features. The features are then extracted with
+    the backbone that the probe stores, into temporary files that are removed at the end.
     """
     origin = FeatureOrigin.from_json(fitted.feature_origin_)
     columns = _columns_of_items(options, fitted.n_features_in_)
@@ -257,10 +260,12 @@ def features_for(
 
 
 def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | None:
-    """Return the columns if the source lists items; [] for a folder, None for a feature table."""
-    if options.source.is_dir() and not is_parquet_source(options.source):
+    """Return the columns of a table that lists items; [] for a folder, None for features."""
+    if is_parquet_source(options.source):
+        return None
+    if options.source.is_dir():
         return []
-    if options.feature_column or is_parquet_source(options.source):
+    if options.feature_column:
         return None
     columns = table_header([options.source])
     is_list = 0 < len(columns) < n_features and not any(columns.values())
@@ -270,24 +275,23 @@ def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | N
 def _items_for(
     options: FeatureOptions, origin: FeatureOrigin, probe: Path, columns: list[str]
 ) -> LabelledItems:
-    """Return the images or texts of a source, as the backbone needs them."""
-    source, usual = options.source, origin.item_column
-    if usual not in columns:
-        usual = USUAL_NAMES[origin.kind]
-    of_probe = f"{probe} was fitted on features of {origin.kind}s, from {origin.backbone!r}"
+    """Return the images or texts of a source; raise unless they are what the backbone takes."""
+    source, kind, wanted = options.source, origin.kind, options.item_column
+    usual = origin.item_column if origin.item_column in columns else USUAL_NAMES[kind]
+    of_probe = f"{probe} was fitted on features of {kind}s, from {origin.backbone!r}"
     if source.is_dir():
-        if origin.kind != "image":
+        if kind != "image":
             raise ValueError(f"{source} is a folder of images, and {of_probe}: pass a table.")
-    elif options.item_column is not None and options.item_column not in columns:
+    elif wanted is not None and wanted not in columns:
         known = f"the columns are {first_few(columns)}."
-        raise ArgumentError({"item_column": options.item_column}, "is missing", known)
-    elif options.item_column is None and usual not in columns:
+        raise ArgumentError({"item_column": wanted}, "is missing", known)
+    elif wanted is None and usual not in columns:
         problem = f"{of_probe}, and {source} has the columns {first_few(columns)}"
-        advice = f"name the column of the {origin.kind}s by {{item_column}}."
-        (other,) = (kind for kind in USUAL_NAMES if kind != origin.kind)
+        advice = f"name the column of the {kind}s by {{item_column}}."
+        (other,) = USUAL_NAMES.keys() - {kind}
         if USUAL_NAMES[other] in columns:
             listed = f"{other}s in its column {USUAL_NAMES[other]!r}"
             problem = f"{source} lists {listed}, but {of_probe}"
             advice = f"pass a probe of {other}s, or {advice}"
         raise ArgumentError("", problem, advice, item_column=...)
-    return options.read_items(origin.kind, options.item_column or usual)
+    return options.read_items(kind, wanted or usual)

@@ -33,23 +33,25 @@ from twohot_command.terminal import (
     say_next,
 )
 
-EXAMPLES = {
-    "fit": (
-        "twohot fit tickets.features -o probe.safetensors",
-        "twohot fit tickets.features --labels tickets_clean.csv -o probe_of_clean.safetensors",
-    ),
-}
+EXAMPLES = (
+    "twohot fit tickets.features -o probe.safetensors",
+    "twohot fit tickets.features --labels tickets_clean.csv -o probe_of_clean.safetensors",
+)
 
 
 def fit(
     *,
-    output: Annotated[Path, Option("--output", "-o", help="File for the probe, .safetensors.")],
+    output: Annotated[
+        Path, Option("--output", "-o", help="File for the fitted probe, .safetensors.")
+    ],
     options: GroupedTableOptions,
     method: Annotated[
         Literal["auto", "plain"],
-        Option(help="auto: AutoProbe, with a label model; plain: a probe without it."),
+        Option(help="auto: AutoProbe, by a label model; plain: the best probe without it."),
     ] = "auto",
-    figure: Annotated[Path | None, Option(help="Figure of the candidates, .png or .svg.")] = None,
+    figure: Annotated[
+        Path | None, Option(help="File for a figure of all candidates, .png or .svg.")
+    ] = None,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
     scheduler: Scheduler = None,
@@ -60,7 +62,9 @@ def fit(
     """Choose a method with the noisy labels, and fit a probe."""
     check_output(output, options.inputs, force=force)
     if figure is not None:
-        _check_figure(figure, output, options, force=force)
+        about: dict[str, Any] = {"suffixes": tuple(METADATA), "outputs": {"output": output}}
+        check_output(figure, options.inputs, force=force, name="figure", **about)
+        load_extra("matplotlib.figure", "plot", "figures")
     checkpoint = name_beside(output, ".checkpoint")
     whole = options.read()
     rows = options.rows_of(whole)
@@ -96,30 +100,24 @@ def fit(
     say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
     if figure is not None:
         write_figure(figure, choice.figure())
-        say(f"Candidates: {figure}")
+        say(f"Figure of the candidates: {figure}")
     elif not verbose:
         say_more("all candidates")
     _say_next(output, options, has_test=TEST in whole.split_names)
 
 
 def _say_next(probe: Path, options: GroupedTableOptions, *, has_test: bool) -> None:
-    """Print the next command."""
+    """Print a command that uses the probe."""
     if has_test:
         say_next("evaluate", probe, *options.words(TableOptions, without=["split"]))
-    else:  # columns of a label file are no columns of the features
+    else:  # columns of a label file are not in the table of features
         without = [] if options.labels is None else ["label_column", "id_column"]
         words = options.words(FeatureOptions, without=without)
         say_next("predict", probe, *words, "-o", "predictions.csv")
 
 
-def _check_figure(figure: Path, output: Path, options: GroupedTableOptions, *, force: bool) -> None:
-    about: dict[str, Any] = {"suffixes": tuple(METADATA), "outputs": {"output": output}}
-    check_output(figure, options.inputs, force=force, name="figure", **about)
-    load_extra("matplotlib.figure", "plot", "figures")
-
-
 def _print_expected(choice: Choice, probe: FittedProbe, *, is_plain: bool, verbose: bool) -> None:
-    """Print the expected accuracy on given labels, the method, and all candidates if verbose."""
+    """Print the accuracy on held-out rows, the method, and all candidates if verbose."""
     if verbose:
         print_choice(choice)
     if not choice.learnt:

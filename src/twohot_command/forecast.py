@@ -25,21 +25,18 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Number of classes shown, those with the smallest margin.
+# Number of classes that are printed: those with the smallest margin.
 WEAKEST_CLASSES = 5
 
-
-EXAMPLES = {
-    "forecast": ("twohot forecast tickets.features",),
-}
+EXAMPLES = ("twohot forecast tickets.features",)
 
 
 def forecast(
     *,
     output: ReportFolder = None,
     options: GroupedTableOptions,
-    ridge: Annotated[float, Option(help="Penalty (ridge) for the theory.")] = 10.0,
-    rounds: Annotated[int, Option(min=2, help="Number of rounds for the theory.")] = 3,
+    ridge: Annotated[float, Option(help="Ridge penalty that the theory assumes.")] = 10.0,
+    rounds: Annotated[int, Option(min=2, help="Number of rounds that the theory assumes.")] = 3,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
     verbose: Verbose = False,
@@ -51,7 +48,7 @@ def forecast(
     table = whole.take(options.rows_of(whole))
     groups = options.groups_of(table)
     superclass = None
-    if table.superclass is not None:  # of classes with rows, numbered consecutively
+    if table.superclass is not None:  # renumber the superclasses of classes that have rows
         _, superclass = np.unique(table.superclass[table.coded.sizes > 0], return_inverse=True)
     with naming_cells(table), choosing(quiet=quiet) as callback:
         found = make_forecast(
@@ -97,7 +94,7 @@ def _print_advice(
 
 
 def _print_details(found: Forecast) -> None:
-    """Print the evidence and its limits, estimates, candidates and the weakest classes."""
+    """Print the evidence with its limits, the estimates, the candidates and the weakest classes."""
     for sentence in (*found.advice.evidence, *found.advice.cautions):
         say(f"- {sentence}")
     correlation, noise, theory = found.correlation, found.noise, found.theory

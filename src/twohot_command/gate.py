@@ -1,7 +1,7 @@
 """A gate for continuous integration: an audit fails if too many labels are wrong.
 
-A failed gate exits with code 3, and an error with code 1. Optionally, the result is also written as
-JUnit XML, which most services show, or as an annotation of GitHub.
+A failed gate exits with code 3, and an error with code 1. On request, the result is also written
+as JUnit XML, which most services show, or printed as a GitHub annotation.
 """
 
 import math
@@ -32,53 +32,48 @@ from twohot.base import ArgumentError, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
-# Values of the audit that can be compared with the allowed share, and their names in messages.
+# Estimates that can be compared with the allowed fraction, and their names in messages.
 COMPARED = {"estimate": "about", "lower": "at least", "upper": "up to"}
-SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-FailAbove = Annotated[
-    str | None,
-    Option(
-        metavar="<share>", help="Exit with code 3 if more than this share is wrong, such as 5%."
-    ),
-]
-FailOn = Annotated[
-    Literal["estimate", "lower", "upper"],
-    Option(help="With --fail-above: compare the estimate, or its lower or upper bound."),
-]
-JUnit = Annotated[
-    Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
-]
-Certificate = Annotated[
-    Path | None,
-    Option(help="With --fail-above: compare the bounds of a certificate.json of these labels."),
-]
-Annotations = Annotated[
-    bool,
-    Option("--annotations", help="With --fail-above: print the result as a GitHub annotation."),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """The condition that an audit must meet, from the options; none if `fail_above` is None."""
+    """Options for a condition that the labels must meet; no condition without `fail_above`."""
 
-    fail_above: str | None  # largest allowed share of wrong labels
-    fail_on: str  # a key of COMPARED
-    junit: Path | None  # file for the result
-    annotations: bool  # whether to print a GitHub annotation
-    certificate: Path | None  # certificate whose bounds are compared, instead of the estimate
+    fail_above: Annotated[
+        str | None,
+        Option(
+            metavar="<fraction>",
+            help="Exit with code 3 if more than this fraction of the labels is wrong, such as 5%.",
+        ),
+    ] = None
+    fail_on: Annotated[
+        Literal["estimate", "lower", "upper"],
+        Option(help="With --fail-above: compare the estimate, or its lower or upper bound."),
+    ] = "lower"
+    junit: Annotated[
+        Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
+    ] = None
+    annotations: Annotated[
+        bool,
+        Option("--annotations", help="With --fail-above: print the result as a GitHub annotation."),
+    ] = False
+    certificate: Annotated[
+        Path | None,
+        Option(help="With --fail-above: compare the bounds in a certificate.json of these labels."),
+    ] = None
 
     def check(self, audit: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
         """Raise if the options contradict each other, or if a file would be replaced."""
-        for name in ("junit", "annotations", "certificate"):
-            value = getattr(self, name)
-            if self.fail_above is None and value:
-                advice = "pass {fail_above} too."
-                raise ArgumentError({name: value}, "needs a gate", advice, fail_above=...)
-        if self.fail_above is not None:
-            share_of("fail_above", self.fail_above)
+        if self.fail_above is None:
+            for name in ("junit", "annotations", "certificate"):
+                if value := getattr(self, name):
+                    problem, advice = "has no effect without a gate", "pass {fail_above} too."
+                    raise ArgumentError({name: value}, problem, advice, fail_above=...)
+            return
+        fraction_of("fail_above", self.fail_above)
         if self.certificate is not None:
             if self.fail_on == "estimate":
                 problem = "is not in a certificate"
@@ -96,30 +91,30 @@ class Gate:
     def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
         """Print the result, run the body, then exit with code 3 if the gate failed.
 
-        If the body failed too, its error was printed; the exit code is still 3.
+        The exit code of a failed gate is 3 even if the body exits with an error that it printed.
         """
         if self.fail_above is None:
             yield
             return
-        allowed, sure = share_of("fail_above", self.fail_above), ""
+        allowed, basis = fraction_of("fail_above", self.fail_above), ""
         low, high = issues.noise_interval
         if self.certificate is not None:
             low, high = share_wrong_bounds(self.certificate, read_audit_folder(audit))
-            sure = f" (95% confidence, by {self.certificate})"
-        share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
-        is_failed = share > allowed
-        found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong{sure}"
+            basis = f" (95% confidence, by {self.certificate})"
+        wrong = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
+        is_failed = wrong > allowed
+        found = f"{COMPARED[self.fail_on]} {wrong:.2%} of the labels of {source} are wrong{basis}"
         line = f"{found}, {'more than' if is_failed else 'within'} {allowed:.2%}."
-        is_doubtful = not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed
-        if is_doubtful:
-            how = "" if self.certificate is None else ", without --certificate"
+        kind: Literal["error", "warning", "notice"] = "error" if is_failed else "notice"
+        if not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed:
+            kind, how = "warning", "" if self.certificate is None else ", without --certificate"
             line += f" The estimate is more: {issues.noise_rate:.2%}."
             line += f" To fail on it, pass --fail-on estimate{how}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
                 file.write(junit_xml(source, line, is_failed=is_failed))
         if self.annotations:
-            say(annotation(line, "error" if is_failed else "warning" if is_doubtful else "notice"))
+            say(annotation(line, kind))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
         try:
             yield
@@ -130,21 +125,21 @@ class Gate:
             raise typer.Exit(FAILED)
 
 
-def share_of(name: str, text: str) -> float:
-    """Return the share in the text of an option, such as "5%" or "0.05".
+def fraction_of(name: str, text: str) -> float:
+    """Return the value of an option that is a fraction, such as "5%" or "0.05".
 
     Examples
     --------
-    >>> share_of("until", "2.9%"), share_of("until", "0.05")
+    >>> fraction_of("until", "2.9%"), fraction_of("until", "0.05")
     (0.029, 0.05)
     """
-    found = SHARE.fullmatch(text)
+    found = FRACTION.fullmatch(text)
     # Exact: in floating point, 2.9 / 100 is less than 0.029.
-    share = float(Fraction(found[1]) / (100 if found[2] else 1)) if found else math.inf
-    if share > 1:
-        advice = "pass a share of the labels, such as 5% or 0.05."
+    fraction = float(Fraction(found[1]) / (100 if found[2] else 1)) if found else math.inf
+    if fraction > 1:
+        advice = "pass a fraction of the labels, such as 5% or 0.05."
         raise ArgumentError({name: text}, "is not allowed", advice)
-    return share
+    return fraction
 
 
 def junit_xml(source: str, line: str, *, is_failed: bool) -> bytes:
@@ -175,7 +170,7 @@ def junit_xml(source: str, line: str, *, is_failed: bool) -> bytes:
 
 
 def annotation(line: str, kind: Literal["error", "warning", "notice"]) -> str:
-    """Return a result as a workflow command of GitHub.
+    """Return a line as an annotation of GitHub (a workflow command).
 
     Examples
     --------

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from typer import Option
 
 from twohot.audit import (
@@ -36,6 +35,7 @@ from twohot.rows import ClusterLostError
 from twohot.tables import (
     FeatureTable,
     PartFolder,
+    SourceParts,
     as_dask,
     known_by,
     parts_in_words,
@@ -51,7 +51,7 @@ Scheduler: TypeAlias = Annotated[
         help="Address of a Dask scheduler, tcp://…; its workers must be able to read all paths."
     ),
 ]
-# Seconds to wait for a scheduler.
+# Seconds to wait for the answer of a scheduler.
 PATIENCE = 10
 
 
@@ -86,7 +86,7 @@ def workers_of(client: Any) -> list[dict[str, Any]]:
 
 
 def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
-    """Raise if an output is inside a source folder, where it would be read as a part."""
+    """Raise if an output is inside a source folder, where it would be read as source data."""
 
     def absolute(path: Path) -> Path:
         return path if "://" in as_url(path) else path.resolve()
@@ -107,21 +107,22 @@ def writing_parts(
 
 # Checkpoints: an interrupted fit continues when the command is run again --------------------------
 
-
 Fitted = TypeVar("Fitted")
 
 
 def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
-    """Return the result of a fit with a checkpoint; the checkpoint of another fit is replaced.
+    """Return the result of `fit(path)`, which saves its progress in the file `path`.
 
-    The caller removes the file after it has written the output.
+    A checkpoint of another fit is replaced. The caller removes the file after it has written the
+    output.
     """
     was_there = path.exists()
     try:
         fitted = fit(path)
     except ClusterLostError as error:
-        kept = f"the progress is in {path}" if path.exists() else "there is no progress to keep"
-        raise ArgumentError("", error.problem, f"start one and run this again: {kept}.") from error
+        saved = f"the progress is in {path}" if path.exists() else "no progress was saved"
+        advice = f"start a cluster, and run this command again: {saved}."
+        raise ArgumentError("", error.problem, advice) from error
     except OtherFitError:
         note(f"{path} belongs to another fit and is replaced.")
         path.unlink()
@@ -131,73 +132,68 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
     return fitted
 
 
-# An audit of data larger than memory: a table in parts, and a report with some of the rows --------
-
+# An audit of data larger than memory: a table in parts, and a report on some of the rows ----------
 
 # Name of the checkpoint in the folder of an audit; it is removed when the audit is finished.
 CHECKPOINT = ".fit.checkpoint"
-# Largest share of the memory that an audit may use.
-HELD_SHARE = 0.5
+# Largest fraction of the memory that an audit may use.
+MEMORY_FRACTION = 0.5
 # Number of arrays of shape (n_rows, n_classes) in the label model: members, targets, posteriors.
 HELD_MEMBERS = 16
 # Maximum rows of a report: more than a person reviews in a day, and few enough for a page.
 MOST_SHOWN = 2000
 
 
+class Audited(NamedTuple):
+    """The result of an audit whose folder is written."""
+
+    issues: LabelIssues
+    summary: ReviewSummary
+    report: str  # its name
+    tables: str  # text that says where the tables of all rows are
+
+
 def exceeds_memory(table: FeatureTable) -> bool:
     """Return whether the logits and prepared features of an audit need too much memory."""
     cells = min(table.n_rows * len(table.classes), SAMPLE_CELLS)
     n_bytes = 4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features)
-    return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
+    return n_bytes > SURELY_HELD and n_bytes > MEMORY_FRACTION * memory_limit()
 
 
 def audit_in_parts(
     table: FeatureTable,
     output: Path,
-    asked: Mapping[str, Any],
-    *,
-    groups: NDArray[Any] | None = None,
-    checked: Path | None = None,
-    client: Any = None,
+    find: Mapping[str, Any],
     about: Mapping[str, Any],
-    image_root: Path | None,
-    force: bool,
+    write: Mapping[str, Any],
+    *,
+    client: Any,
     quiet: bool,
-) -> tuple[LabelIssues, ReviewSummary, str, str]:
+) -> Audited:
     """Find wrong labels, with the workers of a client if given, and write the audit folder.
 
-    `asked` are arguments of `find_label_issues`: budget, precision, random_state. Returns the
-    issues, the summary, the name of the report, and text on where all rows are.
+    `find` has arguments of `find_label_issues`, `about` of `review_summary`. `write` has
+    `image_root` and `force`.
     """
-
-    def digest(values: object) -> str:
-        return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()
-
     parts = source_parts(table.features)
-    decisions = None if checked is None else read_checked(checked)
-    known = {**known_by(table, parts), "labels": labels_digest(table.coded), **asked}
-    if groups is not None:
-        known["groups"] = digest(groups.tolist())
-    if decisions is not None:
-        known["checked"] = digest(decisions)
-    bounds = np.unique(parts.bounds)  # number of parts with rows of the split
-    where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
+    bounds = np.unique(parts.bounds)  # without parts that have no row of the split
+    where: dict[str, Any] = {"about": _identity(table, parts, find), "n_parts": len(bounds) - 1}
+    where["force"] = write["force"]
     # Check before the fit; an earlier audit stays until the new one is written.
     check_audit_parts(output, **where)
     output.mkdir(parents=True, exist_ok=True)
     features = table.features if client is None else as_dask(table.features, parts=parts)
 
-    def find(path: Path) -> LabelIssues:
-        about_rows: dict[str, Any] = {"ids": table.ids, "groups": groups, "checked": checked}
-        how: dict[str, Any] = {"checkpoint": path, **about_rows, **asked}
+    def fit(path: Path) -> LabelIssues:
         with naming_cells(table), choosing(quiet=quiet) as callback:
-            return find_label_issues(features, table.coded, callback=callback, **how)
+            how = {"ids": table.ids, "checkpoint": path, "callback": callback, **find}
+            return find_label_issues(features, table.coded, **how)
 
     checkpoint = output / CHECKPOINT
     try:
-        issues = fit_with_checkpoint(find, checkpoint)
+        issues = fit_with_checkpoint(fit, checkpoint)
     except BaseException:
-        with suppress(OSError):  # empty, because nothing was finished
+        with suppress(OSError):  # not empty: there is a checkpoint, or an earlier audit
             output.rmdir()
         raise
     folder = begin_audit_parts(output, **where)
@@ -211,8 +207,24 @@ def audit_in_parts(
     summary = replace(
         review_summary(None, shown, counts=counts, **about),
         label_shares=label_shares(issues),
-        group_shares=group_shares(issues, groups),
+        group_shares=group_shares(issues, find["groups"]),
     )
     rows = rows_of_issues(shown, items, table.item_kind, table.spellings)
-    name = write_parts_report(output, rows, summary, checkpoint=checkpoint, image_root=image_root)
-    return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."
+    how = {"checkpoint": checkpoint, "image_root": write["image_root"]}
+    report = write_parts_report(output, rows, summary, **how)
+    tables = f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."
+    return Audited(issues, summary, report, tables)
+
+
+def _identity(table: FeatureTable, parts: SourceParts, find: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data and settings that must be the same if an interrupted audit continues."""
+    known = {**known_by(table, parts), "labels": labels_digest(table.coded), **find}
+    contents: dict[str, Callable[[Any], Any]] = {
+        "groups": np.ndarray.tolist,
+        "checked": read_checked,
+    }
+    for name, content in contents.items():
+        if known.pop(name) is not None:
+            text = json.dumps(content(find[name]), default=str)
+            known[name] = hashlib.sha256(text.encode()).hexdigest()
+    return known

@@ -1,6 +1,6 @@
 """`twohot predict`: predict the classes of new rows, images or texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,6 @@ from twohot.rows import ClusterTasks
 from twohot.tables import (
     SUFFIX,
     FeatureTable,
-    PartFolder,
     begin_parts,
     features_opener,
     known_by,
@@ -33,15 +32,12 @@ from twohot.tables import (
 )
 from twohot_command.extract import features_for
 from twohot_command.parts import Scheduler, check_apart, connected, writing_parts
-from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
+from twohot_command.sources import FeatureOptions, SpreadsheetSafe, option_words
 from twohot_command.terminal import Force, Quiet, counting, say, say_next
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
-
-EXAMPLES = {
-    "predict": ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",),
-}
+EXAMPLES = ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",)
 
 
 def predict(
@@ -49,12 +45,15 @@ def predict(
     *,
     output: Annotated[
         Path,
-        Option("--output", "-o", help="Predictions: .csv, .parquet, or a folder of Parquet files."),
+        Option("--output", "-o", help="File for predictions, .csv or .parquet; or a folder."),
     ],
-    options: NewRowsOptions,
+    options: FeatureOptions,
     split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,
     probabilities: Annotated[
-        bool, Option("--probabilities", help="Add a column for the probability of every class.")
+        bool,
+        Option(
+            "--probabilities", help="Add the probability of each class, in one column per class."
+        ),
     ] = False,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -82,13 +81,10 @@ def predict(
         done = ""
         with naming_cells(table):
             if in_parts:
-                parts = source_parts(table.features)
                 about = {"kind": "predictions", "probabilities": probabilities}
-                about |= {"probe": file_digest(probe), **known_by(table, parts)}
-                folder = begin_parts(output, about, parts.n_parts, force=force)
-                n_missing = len(folder.missing())
-                _write_missing(folder, predictor, table, client, quiet=quiet)
-                done = f" ({parts_in_words(folder, n_missing)})"
+                about["probe"] = file_digest(probe)
+                how = {"force": force, "quiet": quiet}
+                done = _write_folder(output, about, predictor, table, client, **how)
             elif output.suffix == SUFFIX:
                 _write_parquet(output, predictor, table, quiet=quiet)
             else:
@@ -99,34 +95,40 @@ def predict(
         is_labelled = bool(known) and bool(table.coded.labelled.any())
     say(f"Predicted {counted(table.n_rows, 'row')}: {as_url(output)}{done}")
     if is_labelled:
-        chosen = [] if split is None else ["--split", split]
-        say_next("evaluate", probe, *options.words(), *chosen)
+        say_next("evaluate", probe, *options.words(), *option_words({"split": split}))
 
 
-def _write_missing(
-    folder: PartFolder,
+def _write_folder(
+    output: Path,
+    about: Mapping[str, Any],
     predictor: Predictor,
     table: FeatureTable,
     client: Any,
     *,
+    force: bool,
     quiet: bool,
-) -> None:
-    """Write the parts that a folder lacks, on the workers of a client if there is one."""
+) -> str:
+    """Write the parts that the folder lacks; return text on how many parts there are.
+
+    The workers of the client write them, if there is one. `about` identifies the run.
+    """
     parts = source_parts(table.features)
+    folder = begin_parts(output, {**about, **known_by(table, parts)}, parts.n_parts, force=force)
+    missing = folder.missing()
     tasks = None if client is None else ClusterTasks(client)
     shared: tuple[Any, Any] = predictor, features_opener(parts.stored)
     if tasks is not None:
         shared = tasks.share(predictor.for_workers()), tasks.share(shared[1])
     calls = (
-        (folder.path_of(number), *shared, part_rows(table, parts, number))
-        for number in folder.missing()
+        (folder.path_of(number), *shared, part_rows(table, parts, number)) for number in missing
     )
     with writing_parts(folder, quiet=quiet) as done:
         write_parts(write_predicted_part, calls, tasks, done)
+    return f" ({parts_in_words(folder, len(missing))})"
 
 
 def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, quiet: bool) -> None:
-    """Write the predictions to one Parquet file; after an error, leave no incomplete file."""
+    """Write the predictions to one Parquet file, which is complete or absent."""
     parts = source_parts(table.features)
     with counting("Writing parts", parts.n_parts, quiet=quiet) as done:
 
@@ -138,7 +140,7 @@ def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, q
 
 
 def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
-    """Yield one line of text per row, computed block by block."""
+    """Yield the cells of one CSV line per row; rows are predicted in blocks."""
     names, size = predictor.class_names, predictor.block_rows
     for first in range(0, table.n_rows, size):
         block = range(first, min(first + size, table.n_rows))
@@ -148,6 +150,6 @@ def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...
         confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
         ids = (table.ids[row] for row in block)
         lines = zip(ids, items, names[best], confidences, names[second], strict=True)
-        shares = outputs if predictor.all_probabilities else outputs[:, :0]
-        for line, row in zip(lines, shares.tolist(), strict=True):
-            yield (*line, *(f"{share:.6f}" for share in row))
+        others = outputs if predictor.all_probabilities else outputs[:, :0]
+        for line, row in zip(lines, others.tolist(), strict=True):
+            yield (*line, *(f"{probability:.6f}" for probability in row))

@@ -1,4 +1,4 @@
-"""The options of all commands for reading tables."""
+"""Options that choose the data of a command: a table of features, or images and texts."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -35,44 +35,10 @@ from twohot.tables import (
 )
 from twohot_command.terminal import note, say
 
-# Check that a table has the features that a probe was fitted on -----------------------------------
-
-
-def check_same_features(
-    table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path
-) -> None:
-    """Raise if a probe was fitted on other features than those of the table."""
-    known = FeatureOrigin.from_json(fitted.feature_origin_)
-    found = FeatureOrigin.of_table(table)
-    if known is not None and found is not None and not found.is_compatible_with(known):
-        problem = f"{source} has features of {found.distinct_name(known)}"
-        other = f"{probe} was fitted on features of {known.distinct_name(found)}"
-        raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
-    # The names are checked here, because predictions use arrays without names.
-    names = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
-    columns = list(table.feature_columns)
-    if names and columns and names != columns:
-        new = [name for name in columns if name not in names]
-        lacking = [name for name in names if name not in columns]
-        differs = " and ".join(
-            [f"has {first_few(new)} too"] * bool(new)
-            + [f"lacks {first_few(lacking)}"] * bool(lacking)
-        )
-        expected = f"{counted(len(names), 'column')} {first_few(names, 3)}"
-        problem = f"{probe} was fitted on {expected}, and {source} "
-        problem += differs or "has them in another order"
-        advice = "name the columns in this order by {feature_column}, once per column."
-        raise ArgumentError("", problem, advice, feature_column=...)
-    if table.n_features != fitted.n_features_in_:
-        expected = f"{probe} expects {fitted.n_features_in_}"
-        problem = f"{source} has {table.n_features} features, but {expected}"
-        raise ValueError(f"{problem}: extract both with the same backbone.")
-
-
-TEST = "test"  # default split for evaluation
+TEST = "test"  # name of the split for evaluation
 
 Missing: TypeAlias = Annotated[
-    list[str] | None, Option(help="Text that means no label; repeat the option for more.")
+    list[str] | None, Option(help="Text that means no label; repeat the option for more texts.")
 ]
 
 Folds: TypeAlias = Annotated[
@@ -84,7 +50,11 @@ SpreadsheetSafe: TypeAlias = Annotated[
 ]
 
 
-# The source of rows for a fitted probe, which stores how to extract features of images and texts.
+ImageFolder: TypeAlias = Annotated[
+    Path | None, Option(help="Folder that image paths are relative to.")
+]
+
+# Rows for a fitted probe. The probe stores how to extract the features of images and texts.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(help="A folder of images, a table of image paths or texts, or a table of features."),
@@ -92,7 +62,7 @@ ItemsOrFeatures: TypeAlias = Annotated[
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Return the given options as words of a command line.
+    """Return options and their values as words of a command line; leave out those not given.
 
     Examples
     --------
@@ -103,33 +73,30 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     for name, given in options.items():
         option = f"--{name.replace('_', '-')}"
         values = given if isinstance(given, list) else [given]
-        for each in values:
-            if each is not None and each is not False and each != "":
-                words += [option] if each is True else [option, str(each)]
+        for value in values:
+            if value is not None and value is not False and value != "":
+                words += [option] if value is True else [option, str(value)]
     return words
 
 
 ID_COLUMN_HELP = (
-    "Column of row ids; by default id, else one whose name ends in id and whose values all differ, "
-    "else the position. Pass '' to use the position."
+    "Column of row ids. By default the column id, else a column whose name ends in id and whose "
+    "values all differ, else the position. Pass '' to use the position."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
-    """The source and columns of a table of features."""
+    """The source and columns of a table of features, or of images or texts for a fitted probe."""
 
-    source: Annotated[
-        Path,
-        Argument(help=f"Features: {FEATURE_ENDINGS} or a Parquet folder."),
-    ]
+    source: ItemsOrFeatures
     others: Annotated[
         list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
     ] = None
     label_column: Annotated[str | None, Option(help="Column or array of the labels.")] = None
     feature_column: Annotated[
         list[str] | None,
-        Option(help="Column of features, or a pattern such as 'e*'; repeat the option for more."),
+        Option(help="Column of features, or a pattern such as 'e*'; repeat for more columns."),
     ] = None
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None
     item_column: Annotated[
@@ -139,18 +106,21 @@ class FeatureOptions:
     def words(
         self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
     ) -> list[str]:
-        """Return the source and columns as command-line words, to print another command."""
+        """Return the source and the options given as words of another command.
+
+        `record` limits them to the options of one class, and `without` names options to leave out.
+        """
         names = [field.name for field in fields(record or self)]
         left_out = ("source", "others", *without)
         options = {name: getattr(self, name) for name in names if name not in left_out}
         return [str(self.source), *map(str, self.others or ()), *option_words(options)]
 
     def read(self) -> FeatureTable:
-        """Read the table, with or without labels."""
+        """Return the table, with or without labels."""
         return self._read(labelled=False)
 
     def _read(self, **others: Any) -> FeatureTable:
-        # A single column may have lists, several columns have numbers. By default: by their type.
+        # A single column may contain lists; several columns contain numbers.
         columns = self.feature_column or None
         table = read_table(
             [self.source, *self.others] if self.others else as_url(self.source),
@@ -160,9 +130,10 @@ class FeatureOptions:
             item_column=self.item_column,
             **others,
         )
-        say_columns(table.columns_in_words)
-        for each in table.notes:
-            note(each)
+        if table.columns_in_words:
+            say(f"Columns: {table.columns_in_words}")
+        for line in table.notes:
+            note(line)
         if table.item_kind == "text" and table.n_features < len(table.classes):
             only = f"{counted(table.n_features, 'feature')} for {len(table.classes)} classes"
             unused = f"column {table.item_column!r} is shown and is not a feature"
@@ -170,7 +141,7 @@ class FeatureOptions:
         return table
 
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
-        """Return the table with the columns whose names the probe stores, in its order."""
+        """Return the table with the columns that the probe was fitted on, in the probe's order."""
         known = np.asarray(getattr(fitted, "feature_names_in_", ())).tolist()
         chosen = self.feature_column
         if known and not chosen:
@@ -181,7 +152,7 @@ class FeatureOptions:
         return table
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
-        """Return the images of a folder, or the images or texts in a column."""
+        """Return the images of a folder, or the images or texts that a column lists."""
         about_labels = self._labels_of_items()
         if self.source.is_dir():
             return read_image_folder(self.source, unlabelled="unlabelled" in about_labels)
@@ -189,7 +160,7 @@ class FeatureOptions:
         return read_item_table(self.source, id_column=self.id_column, **about_labels)
 
     def read_extracted(self, path: Path) -> FeatureTable:
-        """Return the table of extracted features in a file."""
+        """Return the table of a feature file that was extracted from the source."""
         return read_table(path, labelled=False)
 
     def _labels_of_items(self) -> dict[str, Any]:
@@ -197,16 +168,10 @@ class FeatureOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewRowsOptions(FeatureOptions):
-    """The source of rows to predict: features, images or texts."""
-
-    source: ItemsOrFeatures
-
-
-@dataclass(frozen=True, kw_only=True)
 class TableOptions(FeatureOptions):
     """The features, labels and rows of a table."""
 
+    source: Annotated[Path, Argument(help=f"Features: {FEATURE_ENDINGS} or a Parquet folder.")]
     labels: Annotated[Path | None, Option(help=f"Label file: {LABEL_ENDINGS}.")] = None
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
@@ -228,7 +193,7 @@ class TableOptions(FeatureOptions):
         )
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
-        """Return the items of a source, which must have labels."""
+        """Return the images or texts of the source; raise if there are no labels."""
         try:
             return super().read_items(kind, column)
         except ArgumentError as error:
@@ -236,18 +201,17 @@ class TableOptions(FeatureOptions):
                 raise
             ways = "have a sub-folder of images for each class"
             if not self.source.is_dir():
-                ways = "choose a column of them by {label_column}"
-            advice = f"pass labels, which are needed here, by {{labels}}, or {ways}."
+                ways = "choose the label column by {label_column}"
+            advice = f"pass labels by {{labels}}, or {ways}: this command needs labels."
             words = {"labels": ..., "label_column": ...}
             raise ArgumentError(error.arguments, error.problem, advice, **words) from error
 
     def read_extracted(self, path: Path) -> FeatureTable:
-        """Return the table of these items, some of which have a label."""
+        """Return the table of a feature file that was extracted from the source, with labels."""
         how: dict[str, Any] = {"missing": self.missing or ()}
         if self.labels is not None:
-            columns = {"label_column": self.label_column, "id_column": self.id_column}
-            how |= {"labels": self.labels, **columns}
-        return self._checked(read_table(path, **how))
+            how |= {"label_column": self.label_column, "id_column": self.id_column}
+        return self._checked(read_table(path, labels=self.labels, **how))
 
     def _labels_of_items(self) -> dict[str, Any]:
         if self.classes is not None:  # raise before features are extracted
@@ -264,20 +228,17 @@ class TableOptions(FeatureOptions):
             table = table.merge_spellings()
             merged = spellings_in_words(table.spellings, sizes)
             say(f"Spellings merged: {merged or 'none, no two classes differ only in spelling'}")
-        say_label_notes(table.coded, "by --missing", "pass --merge-spellings")
+        words = {"missing": "by --missing", "merge": "pass --merge-spellings"}
+        for line in label_notes(table.coded, **words):
+            note(line)
         return table
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
-        """Return the rows to use, which must include labelled rows."""
-        split = self.chosen_split(table)
-        rows = table.rows_of_split(split)
-        place = f"the {counted(len(rows), 'row')} of its split {split or TRAINING!r}"
+        """Return the rows to use, by default the training rows; raise if none has a label."""
+        rows = table.rows_of_split(self.split)
+        place = f"the {counted(len(rows), 'row')} of its split {self.split or TRAINING!r}"
         self._check_labelled(table.coded.take(rows), place)
         return rows
-
-    def chosen_split(self, table: FeatureTable) -> str | None:  # noqa: ARG002 (others look)
-        """Return the split to use; None for the training split, if any."""
-        return self.split
 
     def _check_labelled(self, labels: Labels, rows: str) -> None:
         if not labels.labelled.any():
@@ -288,11 +249,11 @@ class TableOptions(FeatureOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedTableOptions(TableOptions):
-    """A table for cross-validation, with groups of rows that belong together."""
+    """A table for cross-validation; rows of one group, such as one patient, share a fold."""
 
     group_column: Annotated[
         str | None,
-        Option(help="Column of groups, such as patients; rows of a group stay in one fold."),
+        Option(help="Column of groups, such as patients; all rows of a group are in one fold."),
     ] = None
 
     def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
@@ -323,19 +284,43 @@ class TrustedRowsOptions(TableOptions):
     source: ItemsOrFeatures
     split: Annotated[str | None, Option(help="Split to use, or all; test by default.")] = None
 
-    def chosen_split(self, table: FeatureTable) -> str:
-        """Return the split to use: by default the test split, if any."""
-        return self.split or (TEST if TEST in table.split_names else ALL_ROWS)
+    def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
+        """Return the rows to use, by default the test rows; raise if none has a label."""
+        split = self.split or (TEST if TEST in table.split_names else ALL_ROWS)
+        return super(TrustedRowsOptions, replace(self, split=split)).rows_of(table)
 
 
-def say_columns(words: str) -> None:
-    """Print which columns have features, labels and ids, if known."""
-    if words:
-        say(f"Columns: {words}")
+def check_same_features(
+    table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path
+) -> None:
+    """Raise if a probe was fitted on features of another backbone, or on other columns."""
+    known = FeatureOrigin.from_json(fitted.feature_origin_)
+    origin = FeatureOrigin.of_table(table)
+    if known is not None and origin is not None and not origin.is_compatible_with(known):
+        problem = f"{source} has features of {origin.distinct_name(known)}"
+        other = f"{probe} was fitted on features of {known.distinct_name(origin)}"
+        raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
+    # The names are checked here, because predictions use arrays without names.
+    names = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
+    columns = list(table.feature_columns)
+    if names and columns and names != columns:
+        new = [name for name in columns if name not in names]
+        lacking = [name for name in names if name not in columns]
+        differs = [f"has {first_few(new)} too"] if new else []
+        differs += [f"lacks {first_few(lacking)}"] if lacking else []
+        expected = f"{counted(len(names), 'column')} {first_few(names, 3)}"
+        found = " and ".join(differs) or "has them in another order"
+        problem = f"{probe} was fitted on {expected}, and {source} {found}"
+        advice = "name the columns in this order by {feature_column}, once per column."
+        raise ArgumentError("", problem, advice, feature_column=...)
+    if table.n_features != fitted.n_features_in_:
+        expected = f"{probe} expects {fitted.n_features_in_}"
+        problem = f"{source} has {table.n_features} features, but {expected}"
+        raise ValueError(f"{problem}: extract both with the same backbone.")
 
 
 def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
-    """Return a text that lists merged spellings, with their numbers of rows if known.
+    """Return text on which labels were merged, with the numbers of rows that `sizes` has.
 
     Examples
     --------
@@ -349,12 +334,6 @@ def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -
     return first_few(words, write=str)
 
 
-def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
-    """Print notes on labels; `missing` and `merge` are the advice in them."""
-    for line in label_notes(labels, missing=missing, merge=merge):
-        note(line)
-
-
 def image_root(
     source: Path,
     rows: ReviewRows | FeatureTable,
@@ -362,9 +341,10 @@ def image_root(
     images: Path | None = None,
     default: Path | None = None,
 ) -> Path | None:
-    """Return the folder of image paths: `images`, or the first place that has the first image.
+    """Return the folder that image paths are relative to.
 
-    Paths on another host are not searched, because Windows would contact that host.
+    The folder is `images` if given, else the first place that contains the first image. Paths on
+    another host are not searched, because Windows would contact that host.
     """
     if rows.item_kind != "image":
         if images is not None:

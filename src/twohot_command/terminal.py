@@ -1,4 +1,4 @@
-"""Output of the commands: lines, tables, and progress."""
+"""Output of the commands: lines, tables, progress, and folders of figures."""
 
 import math
 import time
@@ -17,33 +17,33 @@ from typer import Option
 from twohot.base import as_url, check_writable, counted, load_extra, write_figure, write_json
 from twohot.judge import HEADINGS, MOST_TRIED, Choice
 
-# Seconds between two lines in a log.
+# Seconds between two lines of progress in a log.
 BETWEEN_LINES = 30.0
 
 # A command prints at most 25 lines, and more with --verbose.
 Verbose: TypeAlias = Annotated[
-    bool, Option("--verbose", "-v", help="Print the evidence and all tables.")
+    bool, Option("--verbose", "-v", help="Print all tables and details.")
 ]
-Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress bar.")]
+Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress.")]
 Force: TypeAlias = Annotated[bool, Option("--force", help="Replace an existing output.")]
 ReportFolder: TypeAlias = Annotated[
-    Path | None, Option("--output", "-o", help="Folder for the result as JSON and the figures.")
+    Path | None, Option("--output", "-o", help="Folder for figures and for the result as JSON.")
 ]
 
 
-def share(words: str) -> Any:
-    """Return an option for a share, from 0 to 1."""
+def fraction(words: str) -> Any:
+    """Return an option that takes a number from 0 to 1, with its help text."""
     return Option(min=0, max=1, help=words)
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
-    """Print a text without markup, because it may contain names from a user's data."""
+    """Print a text as it is: brackets in names from a user's data are no markup."""
     console = Console(stderr=stderr)
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Print a note, apart from the result."""
+    """Print a note to standard error, because the result is printed to standard output."""
     say(f"Note: {text}", stderr=True)
 
 
@@ -87,7 +87,7 @@ def number(value: float, form: str = ".3g") -> str:
 
 
 def print_choice(choice: Choice) -> None:
-    """Print the candidates; those of the label model are bold."""
+    """Print the classifiers that were tried; those that were chosen are bold."""
     chosen = [number for number, entry in enumerate(choice.tried) if entry.chosen]
     title = f"{counted(choice.n_rows, 'row')} in {counted(choice.n_folds, 'fold')}"
     cells = [(mark.strip(), *rest) for mark, *rest in choice.cells()]
@@ -95,7 +95,7 @@ def print_choice(choice: Choice) -> None:
 
 
 def seen(name: str) -> str:
-    """Return a name as text; if blanks in it would be invisible, show them and add quotes.
+    """Return a name as text, in quotes if some of its blanks would be invisible without them.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def seen(name: str) -> str:
 
 
 class PacedLines:
-    """Lines of progress instead of a bar, for example in a log: one every half minute."""
+    """Lines of progress for a log, which cannot show a bar: at most one every half minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -114,15 +114,21 @@ class PacedLines:
         self._is_needed = not Console(stderr=True).is_terminal
 
     def say(self, text: str) -> None:
-        """Print a text unless another one was printed less than half a minute ago."""
+        """Print a text to a log unless another one was printed less than half a minute ago."""
         if self._is_needed and self._clock() - self._last >= BETWEEN_LINES:
             self._last = self._clock()
             say(text, stderr=True)
 
 
-def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
+def progress_bar(first: str, *columns: Any, **how: Any) -> Progress:
+    """Return a progress bar: the format of its first column, then bar, count and other columns."""
+    start = (TextColumn(first, markup=False), BarColumn(), MofNCompleteColumn())
+    return Progress(*start, *columns, console=Console(stderr=True), **how)
+
+
+def shown(bar: Progress, *, quiet: bool) -> AbstractContextManager[object]:
     """Return the progress bar; if quiet, an empty context: a disabled bar prints an empty line."""
-    return nullcontext() if quiet else progress
+    return nullcontext() if quiet else bar
 
 
 @contextmanager
@@ -135,16 +141,12 @@ def counting(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Callable[..., None]]:
     """Show how many steps of a task are done; yield a callback for a step and its description."""
-    bar = Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
+    columns = (
         TextColumn("left"),
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
     )
+    bar = progress_bar(what, *columns, transient=True)
     with shown(bar, quiet=quiet):
         task, lines = bar.add_task("", total=total, completed=n_done), PacedLines(clock)
 
@@ -157,15 +159,15 @@ def counting(
 
 
 def choosing(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
-    """Show the choice of a probe; yield a callback for one line per candidate."""
+    """Show the choice of a probe; yield a callback for one line per classifier that is tried."""
     return counting("Choosing a probe", MOST_TRIED, quiet=quiet)
 
 
-# Folders of a record and its pictures -------------------------------------------------------------
+# Folders with a result as JSON and its figures ----------------------------------------------------
 
 
 def check_report(folder: Path | None) -> None:
-    """Raise if `write_report` cannot write to a folder."""
+    """Raise if `write_report` could not write to a folder."""
     if folder is not None:
         check_writable(folder, {"output": folder})
         load_extra("matplotlib.figure", "plot", "figures")
@@ -177,7 +179,7 @@ def write_report(
     record: Mapping[str, Any],
     draw: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a record and the figures that `draw` returns by file name."""
+    """Write a record, and the figures that `draw` returns with their file names."""
     if folder is None:
         return
     figures = draw()

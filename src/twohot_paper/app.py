@@ -62,12 +62,7 @@ NEEDS_WIDTH = 16  # maximum letters, to leave room for titles
 NARROW = 120  # in a narrower terminal, titles are printed below the ids
 
 
-EXAMPLES = {
-    "reproduce": (
-        "twohot reproduce list",
-        "twohot reproduce fig:lambda_pq",
-    ),
-}
+EXAMPLES = ("twohot reproduce list", "twohot reproduce fig:lambda_pq")
 
 
 def reproduce(

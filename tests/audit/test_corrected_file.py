@@ -113,7 +113,7 @@ def test_rejects_two_possible_label_columns(tmp_path):
     labels, target = [ANIMALS[code] for code in BY_NAME.given_labels], tmp_path / "b.csv"
     own = tmp_path / "a.csv"
     write_csv(own, ["nr", "one", "two"], zip(NAMES, labels, labels, strict=True))
-    with pytest.raises(ValueError, match=r"'one' and 'two' could both have this role: .* label_co"):
+    with pytest.raises(ValueError, match=r"'one' and 'two' could both be .*: .* label_co"):
         write_corrected_file(own, target, BY_NAME, APPLIED)
     done = write_corrected_file(own, target, BY_NAME, APPLIED, label_column="two")
     assert done.label_column == "two"

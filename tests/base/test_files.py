@@ -192,10 +192,3 @@ def test_refuses_outputs_that_cannot_be_written(tmp_path, monkeypatch):
     check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
     check_output(tmp_path / "a.csv", force=False)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_refuses_two_outputs_with_one_path(tmp_path):
-    path = tmp_path / "x.png"
-    message = r"output=.*x\.png and figure=.*x\.png are the same file: choose two names"
-    with pytest.raises(ValueError, match=message):
-        check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})

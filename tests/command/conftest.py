@@ -16,6 +16,13 @@ def tiny_memory(monkeypatch):
     little_memory(monkeypatch)
 
 
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def noisy(tmp_path_factory):
     """Return a folder with a table whose every seventh label is wrong, a probe, and an audit."""
@@ -32,11 +39,9 @@ def noisy(tmp_path_factory):
 
 
 @pytest.fixture
-def work(noisy, tmp_path, monkeypatch):
+def work(noisy, here):
     """Work in a copy of that folder."""
-    shutil.copytree(noisy, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return shutil.copytree(noisy, here, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="session")

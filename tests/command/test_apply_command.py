@@ -47,13 +47,12 @@ def write_own(path="own.csv", given=None, more=()):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
+def folder(here) -> Path:
     """Work in a folder with an audit in audit/ and decisions next to it."""
-    monkeypatch.chdir(tmp_path)
     write_audit_folder("audit", ROWS, ReviewSummary())
     write_decisions("decisions.csv", DECIDED)
     write_decisions("more.csv", MORE, [*COLUMNS, "note"])
-    return tmp_path
+    return here
 
 
 @pytest.fixture
@@ -109,6 +108,12 @@ def test_corrects_a_copy_of_the_users_file(expected) -> None:
     changed = [f"{i};'{i}';{label};{before[i]}" for i, label in enumerate(expected)]
     lines = ["n;text;kind;given_label", *changed, "12;;cat;cat"]
     assert Path("clean.csv").read_text() == "\n".join(lines)
+    # The column of an earlier correction stays.
+    earlier = [f"{i},{label},owl" for i, label in enumerate(before)]
+    Path("own.csv").write_text("\n".join(["n,kind,given_label", *earlier]))
+    said = done("apply", "decisions.csv", *AUDIT, "--to", "own.csv", "-o", "second.csv").output
+    assert "old labels in 'given_label_2' ('given_label' already exists" in said
+    assert read_csv("second.csv")[1] == ["0", "dog", "owl", "cat"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -129,15 +134,6 @@ def test_writes_new_classes_exclusions_and_notes() -> None:
     write_decisions("dog.csv", {"0": ("new_class", "Dog")})
     said = done("apply", "dog.csv", *AUDIT, "-o", "dogs.csv").output
     assert "the new class 'Dog' may be another spelling of 'dog'." in said
-
-
-@pytest.mark.usefixtures("folder")
-def test_keeps_the_column_of_an_earlier_correction() -> None:
-    lines = [f"{i},{label},owl" for i, label in enumerate(names(ROWS.given_labels))]
-    Path("own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
-    said = done("apply", "decisions.csv", *AUDIT, "--to", "own.csv", "-o", "clean.csv").output
-    assert "old labels in 'given_label_2' ('given_label' already exists" in said
-    assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
 
 
 @pytest.fixture
@@ -192,8 +188,8 @@ def test_does_not_replace_a_page_to_settle_disagreements() -> None:
     assert "1 row to settle" in Path("out.settle.html").read_text()
 
 
-def test_settles_texts_that_are_longer_than_a_path(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_settles_texts_that_are_longer_than_a_path() -> None:
     rows = audit_rows(12, items=("long " * 1000,) * 12, item_kind="text")
     report = write_audit_folder("audit", rows, ReviewSummary())
     for name, kind in (("a.csv", "accept"), ("b.csv", "reject")):
@@ -202,8 +198,8 @@ def test_settles_texts_that_are_longer_than_a_path(tmp_path, monkeypatch) -> Non
     assert Path("out.settle.html").exists()
 
 
-def test_merged_spellings_are_written_into_every_row_of_a_users_file(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_merged_spellings_are_written_into_every_row_of_a_users_file() -> None:
     rows = audit_rows(12, classes=("cat", "CAT", "fox", "owl"))
     report = write_audit_folder("audit", rows, ReviewSummary())
     # A row that was not audited, of another split for instance, gets the same spelling.
@@ -217,8 +213,8 @@ def test_merged_spellings_are_written_into_every_row_of_a_users_file(tmp_path, m
     assert Path("clean.csv").read_text().split("\n")[1:] == lines
 
 
-def test_corrects_a_file_whose_spellings_the_audit_merged(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_corrects_a_file_whose_spellings_the_audit_merged() -> None:
     merged = {" cat": "cat", "CAT": "cat"}
     report = write_audit_folder("audit", replace(ROWS, spellings=merged), ReviewSummary())
     given = enumerate(ROWS.given_labels.tolist())

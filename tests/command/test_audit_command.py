@@ -63,14 +63,13 @@ def test_finds_and_corrects_wrong_labels(work, true) -> None:
     np.testing.assert_allclose(summary(audit)["corruption"], expected, atol=1e-12)
 
 
-def test_a_feature_file_is_extracted_corrupted_audited_and_reviewed(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_feature_file_is_extracted_corrupted_audited_and_reviewed(here) -> None:
     done("extract", "digits", "--backbone", "pixels", "-o", "clean.features", "--quiet")
     done("corrupt", "clean.features", "--rate", "0.2", "--exact", "-o", "noisy.features")
     done("audit", "noisy.features", "-o", "audit", "--quiet")
     table = read_features("noisy.features")
     true = [table.classes[k] for k in table.true_labels]
-    folder = tmp_path / "audit"
+    folder = here / "audit"
     corrected = column(folder / "corrected.csv", "label")
     n_wrong_before = np.count_nonzero(table.labels != table.true_labels)
     assert sum(a != b for a, b in zip(corrected, true, strict=True)) < n_wrong_before / 4
@@ -267,16 +266,6 @@ def test_finds_images_next_to_the_table_here_or_in_a_folder(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     done("audit", elsewhere, "-o", tmp_path / "lost", "--quiet")
     assert "pictures could not be read" in (tmp_path / "lost" / "report.html").read_text()
-
-
-@pytest.mark.parametrize(
-    "inputs", [["mine/issues.csv"], ["x.csv", "--labels", "mine/issues.csv"],
-               ["x.csv", "--checked", "mine/corrected.csv"]]
-)  # fmt: skip
-def test_an_audit_does_not_replace_what_it_reads(tmp_path, monkeypatch, inputs) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = refused("audit", *inputs, "-o", "mine", "--force")
-    assert "is an input and would be replaced by the audit in mine" in said
 
 
 def test_an_audit_of_other_labels_has_the_classes_of_these(tmp_path) -> None:

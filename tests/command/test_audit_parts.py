@@ -90,6 +90,10 @@ def test_a_stopped_audit_is_resumed_by_the_same_run(source, tmp_path, monkeypatc
         for root in (folder, tmp_path / "whole")
     )
     assert found == expected
+    # An audit that was stopped at the last step is finished.
+    (folder / UNFINISHED).touch()  # removed last
+    done("audit", source, "-o", folder, *KIND)
+    assert {path.name for path in folder.iterdir()} == {*PARTED}
     # A finished audit is replaced by --force: by one in parts, or by one in memory.
     assert "already holds report.html" in refused("audit", source, "-o", folder, *KIND)
     done("audit", source, "-o", folder, *KIND, "--budget", "3", "--force")
@@ -98,15 +102,6 @@ def test_a_stopped_audit_is_resumed_by_the_same_run(source, tmp_path, monkeypatc
     monkeypatch.undo()
     done("audit", source, "-o", folder, *KIND, "--force")
     assert {path.name for path in folder.iterdir()} == {*FILES}
-
-
-@pytest.mark.usefixtures("tiny_memory")
-def test_an_audit_that_was_stopped_at_the_last_step_is_finished(source, tmp_path):
-    folder = tmp_path / "audit"
-    done("audit", source, "-o", folder, *KIND)
-    (folder / UNFINISHED).touch()  # removed last
-    done("audit", source, "-o", folder, *KIND)
-    assert {path.name for path in folder.iterdir()} == {*PARTED}
 
 
 @pytest.mark.parametrize(("force", "error"), [(True, KeyboardInterrupt), (False, FileThereError)])
@@ -121,10 +116,10 @@ def test_an_earlier_audit_stays_until_the_next_is_finished(
     (folder / "summary.json").touch()
     before = everything(folder)
     monkeypatch.setattr(parts, "find_label_issues", stopped)
-    table, asked = read_table(source, label_column="kind"), {"budget": 2}
-    how = {"about": {}, "image_root": None, "quiet": True, "force": force}
+    table = read_table(source, label_column="kind")
+    find, write = {"budget": 2, "groups": None, "checked": None}, {"force": force}
     with pytest.raises(error):
-        parts.audit_in_parts(table, folder, asked, **how)
+        parts.audit_in_parts(table, folder, find, {}, write, client=None, quiet=True)
     assert everything(folder) == before
 
 
@@ -145,21 +140,18 @@ def test_rows_of_a_split_are_in_parts_of_their_own(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("tiny_memory")
-def test_what_parts_cannot_have(source, tmp_path):
+def test_what_parts_cannot_have_and_few_rows(source, tmp_path):
     inside = run("audit", source, "-o", source / "audit", *KIND)
     assert "and would be read as a part of it: choose a folder next to it" in inside.output
     probe = tmp_path / "p.safetensors"
     done("fit", source, "-o", probe, "--label-column", "kind", "--quiet")
     refused = run("audit", source, "-o", tmp_path / "audit", *KIND, "--probe", probe)
-    assert "judges rows in memory, but these are read in parts: leave it out" in refused.output
+    assert "needs all rows in memory, but these rows are read in parts: leave it" in refused.output
     write_csv(tmp_path / "c.csv", ["report", "id", "decision", "label"], [["r", "x", "reject", ""]])
     unknown = run("audit", source, "-o", tmp_path / "audit", *KIND, "--checked", tmp_path / "c.csv")
     assert "names 1 row that is not in the data ('x')" in unknown.output
     assert not (tmp_path / "audit").exists()
-
-
-@pytest.mark.usefixtures("tiny_memory")
-def test_few_rows_that_leave_no_checkpoint_are_audited(tmp_path):
+    # So few rows leave no checkpoint.
     lines = [[str(row), f"kind {row % 8}", str(row % 5), str(row % 3)] for row in range(12)]
     write_csv(tmp_path / "few.csv", ["id", "kind", "a", "b"], lines)
     done("audit", tmp_path / "few.csv", "-o", tmp_path / "audit", *KIND)

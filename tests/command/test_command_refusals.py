@@ -20,7 +20,7 @@ from label_tables import NAMES, blobs, everything, run, write_table, wrong_every
 from audits import audit_rows
 from pictures import write_photos
 from twohot import LinearProbe
-from twohot.audit.folder import write_audit_folder
+from twohot.audit import read_audit_folder, write_audit_folder, write_check
 from twohot.base.labels import code_labels
 from twohot.review.records import ReviewSummary
 from twohot.tables import FeatureTable, write_features
@@ -90,6 +90,10 @@ def write_decisions(folder):
         write_csv(folder / f"{name}.csv", DECISIONS, lines)
     write_csv(folder / "unlabelled.csv", DECISIONS[:3], [[REPORT, "0", "accept"]])
     write_csv(folder / "moody.csv", [*DECISIONS, "mood"], [[REPORT, "0", "accept", "", "x"]])
+    write_audit_folder(folder / "drawn", audit_rows(240), ReviewSummary())
+    draw = write_check(folder / "drawn", read_audit_folder(folder / "drawn"), 0.1).draw
+    verdicts = [[str(row), "wrong" if place else ""] for place, row in enumerate(draw.rows)]
+    write_csv(folder / "unfinished.csv", ["id", "verdict"], verdicts)
 
 
 @pytest.fixture(scope="session")
@@ -111,14 +115,14 @@ def made(tmp_path_factory):
 REFUSED = """
 describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
 describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
-describe two.csv | 'label' and 'y' could both have this role (in two.csv): choose one by --label-c
+describe two.csv | 'label' and 'y' could both be the label column (in two.csv): choose one by --
 describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
 describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
 describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes
 describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two
 describe table.csv --split test | --split='test' is not in this table, which has no splits.
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
-describe table.csv --cut 1.5 | --cut=1.5 is not a share of the largest merge distance
+describe table.csv --cut 1.5 | --cut=1.5 is not a fraction of the largest merge distance
 describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
 describe gone.csv -o out | gone.csv is not a file
 forecast one.csv -o out | y has only one class ('2')
@@ -160,6 +164,26 @@ audit table.csv -o out --checked open.csv | --checked holds no decision: pass th
 audit table.csv -o out --checked table.csv | table.csv lacks report, id, decision and has
 audit table.csv -o old | old is a file: pass the name of a folder
 audit table.csv -o old/audit | is inside
+audit review/issues.csv -o review --force | is an input and would be replaced by the audit in review
+audit table.csv --labels review/issues.csv -o review --force | would be replaced by the audit in re
+audit table.csv --checked review/corrected.csv -o review --force | would be replaced by the audit in
+audit table.csv -o out --draw-check .1 --seed 9007199254740991 | is too large for a browser's integ
+audit table.csv -o out --draw-check 1 | --draw-check=1.0 is not allowed: pass a number between 0 and
+audit table.csv -o out --draw-check .001 | needs 3000 checked rows, and at most 30 labels can be fla
+audit table.csv -o out --draw-check .1 --budget 30 | needs 30 checked rows, and at most 30 labels ca
+audit table.csv -o out --fail-above "5 percent" | --fail-above='5 percent' is not allowed: pass a fr
+audit table.csv -o out --fail-above 101% | --fail-above='101%' is not allowed
+audit table.csv -o out --junit junit.xml | --junit=junit.xml has no effect without a gate: pass
+audit table.csv -o out --annotations | --annotations has no effect without a gate: pass
+audit table.csv -o out --fail-above 5% --junit out/issues.csv --force | is a file of the audit: choo
+audit table.csv -o out --fail-above 5% --junit out/check.csv --force | is a file of the audit: choos
+audit table.csv -o out --fail-above 5% --junit out/certificate.json --force | is a file of the audit
+audit table.csv -o out --fail-above 5% --junit out/review.html --force | is a file of the audit: cho
+audit table.csv -o out --fail-above 5% --junit out/issues.parquet/junit.xml | is a file of the audit
+audit table.csv -o out --fail-above 5% --certificate drawn/check.json | is a draw, not a certificate
+audit table.csv -o out --fail-above 5% --certificate drawn/issues.csv | issues.csv was not written b
+audit table.csv -o out --fail-above 5% --certificate no.json | does not exist: pass the certificate.
+audit table.csv -o out --fail-above 5% --fail-on estimate --certificate no.json | is not in a certif
 apply --audit review | nothing to apply: pass decisions or --accept-all=…
 apply no.csv --audit review | no.csv
 apply decisions.csv | summary.json is not there
@@ -177,11 +201,21 @@ apply foreign.csv --audit review -o x | report 'r0', and the audit has report 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
 apply unlabelled.csv --audit review -o x | unlabelled.csv lacks label
 apply moody.csv --audit review -o x | has unknown or repeated columns 'mood'
+certify drawn drawn/check.csv --fdr .2 | --fdr=0.2 differs from 0.1, for which the rows were drawn
+certify drawn unfinished.csv | has no verdict on 1 of the 30 rows that were drawn ('
+certify drawn | pass the file of your verdicts, or --extend=… to draw more rows
+certify drawn unfinished.csv --extend 100 | pass the file of your verdicts, or --extend=… to draw
+certify drawn --extend 100 | draw rows first
+review review --until 1% | --until=0.01 is less than one of 12 labels: review every row
+review review --until 10% --seed 9007199254740991 | --seed=9007199254740991 is too large for a brow
+review review --until many | --until='many' is not allowed: pass a fraction of the labels
+review review --until 10% --twice 200% | --twice='200%' is not allowed
+review review --until 10% --images . | --images=. needs image paths, which
 corrupt in.features --rate 1.5 -o x.features | --rate
 corrupt in.features --kind odd --rate .5 -o x.features | --kind
-corrupt in.features -o x.features | --kind symmetric takes a --rate and no --matrix
-corrupt in.features --rate .5 --matrix good_m.csv -o x.features | takes a --rate and no --matrix
-corrupt in.features --kind matrix -o x.features | --kind matrix takes a --matrix and no --rate
+corrupt in.features -o x.features | --kind symmetric needs --rate, and does not accept --matrix.
+corrupt in.features --rate .5 --matrix good_m.csv -o x.features | needs --rate, and does not accept
+corrupt in.features --kind matrix -o x.features | needs --matrix, and does not accept --rate
 corrupt in.features --kind boundary -o x.features | needs --rate, and does not accept --matrix or
 corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary needs
 corrupt in.features --kind boundary --rate .96 -o x.features | pass a number from 0 to 0.95
@@ -191,7 +225,7 @@ corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .feature
 corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
 corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
-extract photos --backbone minilm -o x.features | takes texts, but the items are images: pass one for
+extract table.csv --text-column label --unlabelled --backbone pixels -o x.features | takes images, b
 extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
 extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
@@ -202,7 +236,7 @@ extract list.csv --backbone pixels --label-column kin -o x.features | --label-co
 extract list.csv --backbone pixels --label-column kind --unlabelled -o x.features | contradict each
 extract photos --backbone pixels --label-column a -o x.features | is for CSV and Parquet files, not
 extract photos --backbone pixels --missing NA -o x.features | is for CSV and Parquet files, not for
-extract digits --backbone pixels --unlabelled -o x.features | is not for data sets: digits has lab
+extract digits --backbone pixels --unlabelled -o x.features | is not for datasets: digits has labe
 fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "wandbfs"
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
 fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files

@@ -22,13 +22,12 @@ TABLE = FeatureTable(
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(here):
     write_features("in.features", TABLE)
     np.save("X.npy", TABLE.features)
     pd.DataFrame({"name": TABLE.given_labels, "z": 0}).to_csv("y.csv", index=False)
-    (tmp_path / "m.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,0\n")
-    return tmp_path
+    (here / "m.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,0\n")
+    return here
 
 
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "pair_flip", "superclass"])

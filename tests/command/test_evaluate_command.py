@@ -12,17 +12,16 @@ from twohot.base.labels import code_labels
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """Work in a folder with a probe, and with trusted labels of which it gets every tenth wrong."""
-    monkeypatch.chdir(tmp_path)
     features, true = blobs(120)
     labels = [NAMES[label] for label in true]
     LinearProbe(ridge=1).fit(features, code_labels(labels)).save("p.safetensors")
     trusted = wrong_every(true, 10)
-    write_table(tmp_path / "trusted.csv", features, label=trusted)
+    write_table(here / "trusted.csv", features, label=trusted)
     split = ["test" if row % 10 == 0 else "train" for row in range(120)]
-    write_table(tmp_path / "split.csv", features, label=trusted, split=split)
-    return tmp_path
+    write_table(here / "split.csv", features, label=trusted, split=split)
+    return here
 
 
 @pytest.mark.usefixtures("folder")

@@ -13,27 +13,30 @@ from twohot.probes.fitted import load
 
 
 @pytest.fixture
-def noisy(tmp_path, monkeypatch):
+def noisy(here):
     """Work in a folder with a table that has wrong labels; return its features and labels."""
-    monkeypatch.chdir(tmp_path)
     features, true = blobs(120)
     given = wrong_every(true, 7)
     given[3] = ""
     split = ["test" if row % 5 == 0 else "train" for row in range(120)]
-    write_table(tmp_path / "table.csv", features, label=given)
-    write_table(tmp_path / "split.csv", features, label=given, split=split)
-    write_table(tmp_path / "new.csv", features)
+    write_table(here / "table.csv", features, label=given)
+    write_table(here / "split.csv", features, label=given, split=split)
+    write_table(here / "new.csv", features)
     return features, np.array(given), np.array(split)
 
 
-def test_fits_what_auto_probe_chooses_and_predicts_like_it(noisy) -> None:
-    features, given, _ = noisy
-    options = ("--quiet", "--seed", 3, "--figure")
-    result = done("fit", "table.csv", "-o", "p.safetensors", *options, "tried.png")
-    assert "Fitted on 119 rows of 3 classes: p.safetensors" in result.output
-    assert b"PNG" in Path("tried.png").read_bytes()[:8]
-    labelled = given != ""
-    expected = AutoProbe(random_state=3).fit(features[labelled], code_labels(given[labelled]))
+@pytest.mark.parametrize(
+    ("table", "figure", "start"),
+    [("table.csv", "tried.png", b"\x89PNG"), ("split.csv", "tried.svg", b"<?xml")],
+)
+def test_fits_the_training_rows_and_predicts_like_auto_probe(noisy, table, figure, start):
+    features, given, split = noisy
+    rows = (given != "") & ((split == "train") | (table == "table.csv"))
+    options = ("-o", "p.safetensors", "--quiet", "--seed", 3, "--figure", figure)
+    result = done("fit", table, *options)
+    assert f"Fitted on {rows.sum()} rows of 3 classes: p.safetensors" in result.output
+    assert Path(figure).read_bytes().startswith(start)
+    expected = AutoProbe(random_state=3).fit(features[rows], code_labels(given[rows]))
     assert f"Method: {expected.choice_.name}" in result.output
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
 
@@ -45,16 +48,6 @@ def test_fits_what_auto_probe_chooses_and_predicts_like_it(noisy) -> None:
     np.testing.assert_allclose(confidence, outputs.max(axis=1), atol=1e-6)
     second = expected.classes_[np.argsort(-outputs, axis=1)[:, 1]]
     assert column("new_labels.csv", "second_label") == second.tolist()
-
-
-def test_fits_on_the_training_rows(noisy) -> None:
-    features, given, split = noisy
-    options = ("-o", "p.safetensors", "--quiet", "--figure", "tried.svg")
-    done("fit", "split.csv", *options)
-    rows = (split == "train") & (given != "")
-    expected = AutoProbe(random_state=0).fit(features[rows], code_labels(given[rows]))
-    np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
-    assert b"<?xml" in Path("tried.svg").read_bytes()[:8]
 
 
 @pytest.mark.parametrize(
@@ -72,12 +65,6 @@ def test_predicts_all_rows_or_those_of_a_split(noisy, options, rows) -> None:
     assert column("out.csv", "predicted_label") == [NAMES[row % 3] for row in rows]
 
 
-@pytest.fixture
-def source(tmp_path):
-    features, true = blobs(300)
-    return write_table(tmp_path / "x.csv", features, label=wrong_every(true, 5))
-
-
 def stop_after(number, monkeypatch):
     """Let a choice be interrupted; return a list with an entry for every fit in a fold."""
     made, fit = [], library.fit_round
@@ -92,7 +79,9 @@ def stop_after(number, monkeypatch):
     return made
 
 
-def test_a_stopped_fit_continues_to_the_same_probe(source, tmp_path, monkeypatch):
+def test_a_stopped_fit_continues_to_the_same_probe_unless_it_is_another_fit(tmp_path, monkeypatch):
+    features, true = blobs(300)
+    source = write_table(tmp_path / "x.csv", features, label=wrong_every(true, 5))
     whole, output = tmp_path / "whole.safetensors", tmp_path / "p.safetensors"
     checkpoint = tmp_path / "p.safetensors.checkpoint"
     made = stop_after(0, monkeypatch)
@@ -108,12 +97,8 @@ def test_a_stopped_fit_continues_to_the_same_probe(source, tmp_path, monkeypatch
     assert len(made) == n_fits + 1
     assert output.read_bytes() == whole.read_bytes()
     assert not checkpoint.exists()
-
-
-def test_replaces_the_checkpoint_of_another_fit(source, tmp_path, monkeypatch):
-    output = tmp_path / "p.safetensors"
     stop_after(8, monkeypatch)
-    assert run("fit", source, "-o", output, "--quiet").exit_code != 0
-    result = done("fit", source, "-o", output, "--quiet", "--seed", 1)
+    assert run("fit", source, "-o", output, "--quiet", "--force").exit_code != 0
+    result = done("fit", source, "-o", output, "--quiet", "--force", "--seed", 1)
     assert "p.safetensors.checkpoint belongs to another fit and is replaced" in result.output
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["p.safetensors", "x.csv"]
+    assert not checkpoint.exists()

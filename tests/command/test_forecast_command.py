@@ -135,9 +135,9 @@ def test_features_and_names_of_classes_are_chosen(tmp_path, data, expected):
     assert record["theory"]["separation"] == pytest.approx(expected.theory.separation)
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("noise", "options"), [(0.0, []), (0.6, ["--folds", 3, "--seed", 1])])
-def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, options):
-    monkeypatch.chdir(tmp_path)
+def test_the_next_command_fits_what_is_advised(noise, options):
     data = digits(noise, 1000 if noise else 1797)
     labels = data.given_labels.astype(str)
     np.savez("digits.npz", X=data.X, y=data.given_labels)
@@ -156,8 +156,8 @@ def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, opt
         np.testing.assert_array_equal(fitted.coef_, expected.coef_)
 
 
-def test_advises_no_fit_if_nothing_helps(tmp_path, monkeypatch, data):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_advises_no_fit_if_nothing_helps(data):
     np.savez("digits.npz", X=data.X, y=np.random.default_rng(1).permutation(data.given_labels))
     said = run("forecast", "digits.npz", "--quiet").output
     assert "Advice: no linear method will help: " in said

@@ -28,12 +28,11 @@ def labels():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, labels):
+def folder(here, labels):
     """Work in a folder with a table and a probe fitted on its columns x0, x1, …"""
-    monkeypatch.chdir(tmp_path)
-    write_table(tmp_path / "a.csv", blobs(90)[0], label=labels)
+    write_table(here / "a.csv", blobs(90)[0], label=labels)
     done("fit", "a.csv", "-o", "p.safetensors", "--quiet")
-    return tmp_path
+    return here
 
 
 @pytest.mark.parametrize(
@@ -54,13 +53,6 @@ def test_rejects_other_columns(folder, labels, names, message, command):
     assert fitted + message in said
     assert "--feature-column" in said
     assert everything(folder) == before
-
-
-@pytest.mark.usefixtures("folder")
-def test_rejects_columns_in_another_order():
-    chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
-    said = refused(*words("predict", "a.csv"), *chosen)
-    assert "a.csv has them in another order" in said
 
 
 @pytest.mark.usefixtures("folder")
@@ -105,12 +97,15 @@ def test_takes_the_columns_of_the_probe_from_a_table_with_others(folder, labels,
     assert found[command]() == labels
 
 
-def test_notes_name_stray_columns(folder):
+def test_rejects_another_order_and_notes_name_stray_columns(folder):
+    chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
+    said = refused(*words("predict", "a.csv"), *chosen)
+    assert "a.csv has them in another order" in said
     frame = pd.read_csv(folder / "a.csv").assign(amount=np.linspace(100, 50_000, 90))
     frame.to_csv(folder / "b.csv", index=False)
     said = done("describe", "b.csv").output
     assert "features: 7 columns x0 … x5 and amount; label" in said
     assert "Note: features with unusual names: 'amount'; features with" in said
-    advice = "To leave some out, name the others by feature_column (--feature-column)."
+    advice = "To use other features, name them by feature_column (--feature-column)."
     assert f"dominate the others: 'amount'. {advice}" in said
     assert "Note: " not in done("describe", "b.csv", "--feature-column", "x*").output

@@ -131,10 +131,9 @@ def test_records_only_runs_nothing_and_takes_more_features(features, tmp_path):
         ([FIGURE, "--features", "pets.npz", "--log", "notes.jsonl"], "is not the record of a run"),
     ],
 )
-def test_rejects_unusable_input_and_keeps_the_log(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    write_small_data(tmp_path)
-    (tmp_path / "empty").mkdir()
+def test_rejects_unusable_input_and_keeps_the_log(here, arguments, message):
+    write_small_data(here)
+    (here / "empty").mkdir()
     np.savez("plain.npz", X=np.eye(4), y=[0, 1, 2, 0])
     logs = {"other.jsonl": '{"format": 99}\n', "notes.jsonl": "milk, eggs\n"}
     for name, text in logs.items():

@@ -59,17 +59,14 @@ def rows_of(path: Path, delimiter: str):
     ("delimiter", "ids", "separate"),
     [(",", True, True), (";", True, False), (";", False, True), (",", False, False)],
 )
-def test_tickets_with_empty_texts_end_with_their_own_labels(
-    tmp_path, monkeypatch, delimiter, ids, separate
-):
-    monkeypatch.chdir(tmp_path)
-    tickets = write_tickets(tmp_path / "tickets.csv", delimiter, ids=ids)
+def test_tickets_with_empty_texts_end_with_their_own_labels(here, delimiter, ids, separate):
+    tickets = write_tickets(here / "tickets.csv", delimiter, ids=ids)
     extract(read_item_table(tickets, label_column="category"), BACKBONE, "tickets.features")
     labels = ["--labels", "tickets.csv"] if separate else []  # the features know "category"
     done("audit", "tickets.features", *labels, "-o", "audit", "--quiet")
     accepted = ["--audit", "audit", "--accept-all", "0.2"]
     done("apply", *accepted, "--to", "tickets.csv", "-o", "clean.csv")
-    before, after = rows_of(tickets, delimiter), rows_of(tmp_path / "clean.csv", delimiter)
+    before, after = rows_of(tickets, delimiter), rows_of(here / "clean.csv", delimiter)
     assert len(after) == N_TICKETS
     for row, (own, clean) in enumerate(zip(before, after, strict=True)):
         assert clean.pop("given_label") == own["category"]
@@ -80,12 +77,11 @@ def test_tickets_with_empty_texts_end_with_their_own_labels(
     # A probe that is fitted next reads the labels of the review by the same ids.
     names = [row.get("ticket_id", str(place)) for place, row in enumerate(before)]
     kept = [name for row, name in enumerate(names) if row not in SKIPPED]
-    assert column(tmp_path / "audit" / "corrected.csv", "id") == kept
+    assert column(here / "audit" / "corrected.csv", "id") == kept
     done("fit", "tickets.features", "--labels", "audit/corrected.csv", "-o", "p.st", "--quiet")
 
 
-def test_photos_end_in_the_folders_of_their_classes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_photos_end_in_the_folders_of_their_classes(here):
     colours = {"grass": (20, 200, 40), "sky": (40, 80, 220), "brick": (200, 60, 30)}
     generator = np.random.default_rng(0)
     content = {}
@@ -93,12 +89,12 @@ def test_photos_end_in_the_folders_of_their_classes(tmp_path, monkeypatch):
         kind = sorted(colours)[row % 3]
         folder = sorted(colours)[(row + (row % 12 == 0)) % 3]
         pixels = np.clip(generator.normal(colours[kind], 20, (6, 5, 3)), 0, 255).astype(np.uint8)
-        path = tmp_path / "photos" / folder / f"{row // 3}.png"  # the same names in every folder
+        path = here / "photos" / folder / f"{row // 3}.png"  # the same names in every folder
         path = path.with_stem(f"{row}") if path.exists() else path
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels).save(path)
         content[path.read_bytes()] = kind
-    (tmp_path / "photos" / "sky" / "broken.png").write_bytes(b"no image")
+    (here / "photos" / "sky" / "broken.png").write_bytes(b"no image")
     done("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
     done("audit", "photos.features", "-o", "audit", "--quiet")
     accepted = ["--audit", "audit", "--accept-all", "0.2"]
@@ -107,19 +103,18 @@ def test_photos_end_in_the_folders_of_their_classes(tmp_path, monkeypatch):
     assert "60 images, linked" in said
     found = {path.read_bytes(): path.parent.name for path in Path("clean").rglob("*.png")}
     assert found == content
-    assert "sky/broken.png" not in column(tmp_path / "audit" / "issues.csv", "id")
+    assert "sky/broken.png" not in column(here / "audit" / "issues.csv", "id")
 
 
 SAID = "features: 6 columns x0 … x5; label: kind; item: remark; id: nr; not used: Unnamed: 0, note"
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
+def table(here):
     """A data frame as it is saved: an index, ids, words, and its labels under another name."""
-    monkeypatch.chdir(tmp_path)
     features, true = blobs(90)
     return write_table(
-        tmp_path / "frame.csv",
+        here / "frame.csv",
         features,
         **{"Unnamed: 0": [str(row) for row in range(90)]},
         nr=[f"N{row}" for row in reversed(range(90))],
@@ -132,7 +127,7 @@ def table(tmp_path, monkeypatch):
 CHOSEN = ["--label-column", "kind", "--id-column", "nr", "--item-column", "remark"]
 
 
-def test_records_have_the_roles_of_the_columns(table):
+def test_records_have_the_roles_of_the_columns_and_predictions_the_ids(table):
     done("audit", table, *CHOSEN, "--quiet", "-o", "audit")
     assert json.loads(Path("audit/summary.json").read_text())["details"]["columns"] == SAID
     assert "remark 9" in Path("audit/report.html").read_text()  # beside the user's own embeddings
@@ -144,25 +139,20 @@ def test_records_have_the_roles_of_the_columns(table):
     done("corrupt", table, *CHOSEN, "--rate", "0.1", "-o", "n.features")
     assert read_features("n.features").provenance["columns"] == SAID
     assert f"Columns: {SAID}" in run("describe", "n.features").output
-
-
-def test_prints_the_roles_in_a_feature_file(tmp_path):
+    # A feature file that was not extracted from columns has none.
     features, true = blobs(90)
     plain = FeatureTable(features=features, labels=true, classes=("a", "b", "c"))
-    write_features(tmp_path / "plain.features", plain)
-    said = run("describe", tmp_path / "plain.features").stdout.splitlines()[0]
+    write_features("plain.features", plain)
+    said = run("describe", "plain.features").stdout.splitlines()[0]
     assert said == "Columns: features: 6 numbers a row; id: positions in the file, from 0"
-
-
-def test_predictions_have_the_ids_of_the_rows(table):
     done("fit", table, *CHOSEN, "--quiet", "-o", "p.safetensors")
     result = done("predict", "p.safetensors", table, *CHOSEN, "-o", "new.csv")
     assert f"Columns: {SAID}" in result.stdout
     assert column(Path("new.csv"), "id") == [f"N{row}" for row in reversed(range(90))]
 
 
-def test_texts_of_a_label_file_are_shown_with_own_embeddings(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_texts_of_a_label_file_are_shown_with_own_embeddings():
     features, true = blobs(90)
     np.save("X.npy", features)
     lines = [f"N{row},say {row},{label}" for row, label in enumerate(wrong_every(true, 9))]
@@ -175,12 +165,9 @@ def test_texts_of_a_label_file_are_shown_with_own_embeddings(tmp_path, monkeypat
     assert column(issues, "item") == [f"say {row}" for row in range(90)]
 
 
-def test_a_missing_number_is_reported_at_its_id(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_missing_number_is_reported_at_its_id(here):
     features, true = blobs(90)
     features[50, 2] = np.nan
     labels = ["" if row < 20 else label for row, label in enumerate(wrong_every(true, 9))]
-    table = write_table(
-        tmp_path / "t.csv", features, label=labels, id=[f"T{row}" for row in range(90)]
-    )
+    table = write_table(here / "t.csv", features, label=labels, id=[f"T{row}" for row in range(90)])
     assert "X contains NaN at row T50, column 'x2'" in refused("forecast", table)

@@ -13,7 +13,7 @@ from label_tables import NAMES, blobs, column, done, write_table, wrong_every
 
 from twohot.probes import load
 from twohot.tables import csv_columns, read_features, read_table, write_features
-from twohot_command.app import parser_of, with_option_record
+from twohot_command.app import parser_of, with_option_records
 from twohot_command.sources import TableOptions
 
 READ_LABELS = ("audit", "corrupt", "describe", "fit", "forecast")
@@ -36,7 +36,7 @@ def test_options_become_a_record():
         seen.append((probe, before, options, after))
 
     seen = []
-    spread = with_option_record(command)
+    spread = with_option_records(command)
     names = list(inspect.signature(spread).parameters)
     own = ["label_column", "feature_column", "id_column", "item_column"]
     others = [*own, "labels", "classes", "missing", "merge_spellings", "split"]
@@ -49,13 +49,12 @@ def test_options_become_a_record():
 
 
 @pytest.fixture
-def odd(tmp_path, monkeypatch):
+def odd(here):
     """Work in a folder with a table in which some labels look odd."""
-    monkeypatch.chdir(tmp_path)
     features, true = blobs()
     names = wrong_every(true, 7, ("cat", "dog", "fox"))
     names[4], names[7], names[9:14] = "Cat", "dog ", ["NaN", "n/a", "NaN", "NaN", "n/a"]
-    write_table(tmp_path / "table.csv", features, label=names)
+    write_table(here / "table.csv", features, label=names)
     return names
 
 
@@ -75,6 +74,12 @@ def test_prints_odd_labels_once():
     quieter = done("describe", "table.csv", "--missing", "NaN", "--missing", "n/a")
     assert "another spelling" in quieter.stderr
     assert "--missing" not in quieter.stderr
+    # Tables show blanks at the end of a class.
+    described = done("describe", "table.csv", "--verbose").stdout
+    assert "│ 'dog ' " in described
+    assert "│ dog " in described
+    done("fit", "table.csv", "-o", "p.safetensors", "--quiet")
+    assert "│ 'dog ' " in done("evaluate", "p.safetensors", "table.csv", "-v").stdout
 
 
 def test_merges_spellings(odd) -> None:
@@ -98,15 +103,6 @@ def test_merges_spellings(odd) -> None:
     columns = csv_columns(Path("clean.csv"))
     assert columns["given_label"].tolist() == odd
     assert {*columns["label"].tolist()} == {"cat", "dog", "fox", "NaN", "n/a"}
-
-
-@pytest.mark.usefixtures("odd")
-def test_tables_show_blanks_at_the_end_of_a_class():
-    described = done("describe", "table.csv", "--verbose").stdout
-    assert "│ 'dog ' " in described
-    assert "│ dog " in described
-    done("fit", "table.csv", "-o", "p.safetensors", "--quiet")
-    assert "│ 'dog ' " in done("evaluate", "p.safetensors", "table.csv", "-v").stdout
 
 
 def test_texts_that_mean_no_label_are_remembered(odd):
@@ -139,8 +135,8 @@ def test_does_not_warn_of_a_class_or_of_a_label_that_is_replaced(tmp_path):
     assert found.given_labels.tolist()[:2] == ["b", "a"]
 
 
-def test_extract_prints_odd_labels_of_a_list(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_extract_prints_odd_labels_of_a_list():
     Path("texts.csv").write_text("text,label\none,Bug\ntwo,bug\nthree,NaN\n")
     said = done("extract", "texts.csv", "--backbone", "minilm", "-o", "t.features").output
     assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in said

@@ -24,15 +24,14 @@ def write_photo(path: Path, name: str, seed: int) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """Work in a folder with photos by class, and new ones that are not sorted."""
-    monkeypatch.chdir(tmp_path)
     for name in COLOURS:
         for number in range(12):
             write_photo(Path("photos", name, f"{number}.png"), name, number)
     for number, name in enumerate(NEW):
         write_photo(Path("new", f"{number}.png"), name, 100 + number)
-    return tmp_path
+    return here
 
 
 @pytest.fixture
@@ -101,20 +100,14 @@ def test_continues_after_an_unreadable_file_and_shares_features(folder):
     assert list(a.items) == list(b.items)
 
 
-@pytest.fixture
-def bare(folder):
-    """A feature file without labels, and labels for it."""
+def test_commands_that_need_labels_take_a_label_file(folder):
     done("extract", "photos", "--unlabelled", *PIXELS, "-o", "bare.features")
     lines = [f"{name},{Path(name).parent.name}" for name in read_features("bare.features").ids]
     (folder / "labels.csv").write_text("\n".join(["id,label", *reversed(lines)]))
-    return folder
-
-
-def test_commands_that_need_labels_take_a_label_file(bare):
     asked = ("--rate", "0.3", "-o", "noisy.features")
     said = "pass a label file by --labels=…, or predict labels with `twohot predict`."
     assert said in refused("corrupt", "bare.features", *asked)
-    assert not (bare / "noisy.features").exists()
+    assert not (folder / "noisy.features").exists()
     done("corrupt", "bare.features", *asked, "--labels", "labels.csv")
     assert read_features("noisy.features").classes == ("brick", "grass", "sky")
 

@@ -56,8 +56,8 @@ def compared(gain=0.0, likelier=2.0, *, learnt=True, n_rows=1000, looks_like=(0,
     ("gain", "likelier", "noise", "action", "said"),
     [
         (0.01, 1.65, CLEAN, Action.ANCHORED, ("1.65 standard errors", "+1.0 ± 1.0 points")),
-        # The reason "not likelier" does not mention a gain in agreement.
-        (0.03, 1.64, CLEAN, Action.PLAIN, ("does not make held-out labels likelier (1.64",)),
+        # The reason "not more likely" does not mention a gain in agreement.
+        (0.03, 1.64, CLEAN, Action.PLAIN, ("does not make held-out labels more likely (1.64",)),
         (-0.016, 5.0, CLEAN, Action.ANCHORED, ("5.00 standard errors",)),
         (-0.017, 5.0, CLEAN, Action.PLAIN, ("predicts fewer", "-1.7 ± 1.0 points")),
         # A point of accuracy is half a point of agreement if a quarter of two classes is wrong.
@@ -75,14 +75,12 @@ def test_advises_auto_probe_if_a_test_shows_that_it_is_better(gain, likelier, no
 
 def test_evidence_has_the_numbers_of_the_summary():
     found = advise(compared(0.02), QUARTER, APART, LABELS)
-    likelihood, agreement, worth = found.evidence
-    assert "is -0.400; by the class frequencies alone it is -0.700." in likelihood
-    assert "predicts 82.0% of 1000 held-out labels, teacher (ridge 10) 80.0%" in agreement
-    assert (
-        "The labels are likelier under AutoProbe in a test at 5% (2.00 standard errors)"
-        in agreement
-    )
-    assert "gives 0.50 points" in worth
+    likelihood, agreement, slope = found.evidence
+    assert "is -0.400. With the class frequencies alone, it is -0.700." in likelihood
+    assert "predicts 82.0% of 1000 held-out labels." in agreement
+    assert "The plain probe, teacher (ridge 10), predicts 80.0%." in agreement
+    assert "the labels are more likely under AutoProbe (2.00 standard errors)" in agreement
+    assert "rises by 0.50 points" in slope
 
 
 HALF = np.array([[0.4, 0.6], [0.0, 1.0]])
@@ -94,9 +92,9 @@ FEW = NoiseEstimate(HALF, np.array([100.0, 900.0]), given=True)
     ("learnt", "noise", "correlation", "action", "reason"),
     [
         (False, FOUND, APART, Action.NOTHING, "no better than the class frequencies"),
-        (True, CLEAN, ALIKE, Action.NOTHING, "no more similar than rows of two classes"),
-        (True, MOST, APART, Action.NOTHING, "1 of 2 classes, with 90% of the rows, have some"),
-        (True, FEW, APART, Action.ANCHORED, "makes held-out labels likelier"),
+        (True, CLEAN, ALIKE, Action.NOTHING, "no more similar than rows of different"),
+        (True, MOST, APART, Action.NOTHING, "in 1 of 2 classes, with 90% of the rows, a"),
+        (True, FEW, APART, Action.ANCHORED, "makes held-out labels more likely"),
     ],
 )
 def test_names_data_for_which_no_method_helps(learnt, noise, correlation, action, reason):
@@ -104,7 +102,7 @@ def test_names_data_for_which_no_method_helps(learnt, noise, correlation, action
     assert (found.action, found.code == "") == (action, action is Action.NOTHING)
     assert reason in found.summary
     assert ("cannot be estimated" in found.wrong_labels) == (not learnt)
-    lost = any(c.startswith("Rows of 1 class have some other") for c in found.cautions)
+    lost = any(c.startswith("In 1 class, a wrong label is at least") for c in found.cautions)
     assert lost == (noise in (MOST, FEW))
 
 
@@ -136,8 +134,8 @@ def test_advises_auto_probe_if_rows_are_too_few_for_a_plain_probe():
 @pytest.mark.parametrize(
     ("changes", "noise", "caution", "is_said"),
     [
-        ({"looks_like": (1, 1)}, CLEAN, "separate the two: 0 like 1.", True),
-        ({"looks_like": (1, 1), "learnt": False}, CLEAN, "0 like 1", False),
+        ({"looks_like": (1, 1)}, CLEAN, "separate the two: 0 as 1.", True),
+        ({"looks_like": (1, 1), "learnt": False}, CLEAN, "0 as 1", False),
         ({"n_rows": 300}, CLEAN, "The label model was fitted on 300 of 1000 rows.", True),
         ({}, CLEAN, "The label model was fitted", False),
         ({}, FOUND, "cannot be detected", True),

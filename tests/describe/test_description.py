@@ -18,16 +18,9 @@ CLASSES = ("ant", "bee", "cow", "dog", "elk", "fly")
 @pytest.fixture(scope="module")
 def table():
     """Six classes in three superclasses; ten rows without a label; a small test split."""
-    made = make_features(
-        n_classes=6,
-        n_per_class=40,
-        n_features=32,
-        same_class=0.4,
-        same_superclass=0.2,
-        elsewhere=-0.1,
-        superclass=[0, 0, 1, 1, 2, 2],
-        random_state=0,
-    )
+    size = {"n_classes": 6, "n_per_class": 40, "n_features": 32, "superclass": [0, 0, 1, 1, 2, 2]}
+    levels = {"same_class": 0.4, "same_superclass": 0.2, "elsewhere": -0.1}
+    made = make_features(**size, **levels, random_state=0)
     labels = made.labels.copy()
     labels[::24] = -1
     return FeatureTable(
@@ -123,15 +116,3 @@ def test_json_has_all_numbers_and_no_nan(table):
     assert content["structure"]["means"][5][5] is None
     assert content["structure"]["pairs"]["same_class"]["n_pairs"] > 0
     assert content["provenance"] == {"backbone": "none"}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_superclasses": 2, "cut": 0.5}, "n_superclasses=2 and cut=0.5 both set the number"),
-        ({"split": "valid"}, "split='valid' is not in this table"),
-    ],
-)
-def test_rejects_options(table, options, message):
-    with pytest.raises(ValueError, match=message):
-        describe_table(table, **options)

@@ -1,7 +1,6 @@
 """Superclasses agree with scipy."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
@@ -20,24 +19,19 @@ def same_partition(one, other):
     return np.array_equal(one[:, np.newaxis] == one, other[:, np.newaxis] == other)
 
 
-@given(st.lists(st.integers(0, 3), min_size=4, max_size=12), st.randoms(use_true_random=False))
-def test_recovers_known_superclasses(drawn, random):
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=12), st.permutations(range(4)))
+def test_recovers_known_superclasses(drawn, order):
     # At least two classes in each of four superclasses.
-    superclass = np.array([*drawn, *range(4), *range(4)])
-    random.shuffle(superclass)
+    superclass = np.array([*order, *drawn, *range(4)])
     found = cluster_classes(blocks_of(superclass), n_superclasses=4)
     assert found.n_superclasses == 4
     assert same_partition(found.superclass, superclass)
 
 
-def symmetric_means(n_classes, seed):
-    means = np.random.default_rng(seed).uniform(-0.5, 0.5, size=(n_classes, n_classes))
-    return (means + means.T) / 2
-
-
 @given(st.integers(2, 15), st.integers(0, 2**32 - 1), st.floats(0.01, 1))
 def test_groups_are_those_of_scipy_in_the_order_of_the_dendrogram(n_classes, seed, cut):
-    means = symmetric_means(n_classes, seed)
+    means = np.random.default_rng(seed).uniform(-0.5, 0.5, size=(n_classes, n_classes))
+    means = (means + means.T) / 2
     found = cluster_classes(means, cut=cut)
     assert sorted(found.order) == list(range(n_classes))
     linkage = hierarchy.linkage(1 - means, method="complete")
@@ -69,23 +63,3 @@ def test_class_of_one_row_counts_as_an_average_class():
     np.testing.assert_allclose(cluster_classes(unknown).linkage, cluster_classes(means).linkage)
     np.fill_diagonal(unknown, np.nan)
     assert same_partition(cluster_classes(unknown).superclass, superclass)
-
-
-@pytest.mark.parametrize(
-    ("means", "options", "message"),
-    [
-        (np.eye(3), {"n_superclasses": 0}, "n_superclasses=0 is not allowed"),
-        (np.eye(3), {"n_superclasses": 4}, "n_superclasses=4 is more than the 3 classes"),
-        (np.eye(3), {"n_superclasses": 1.5}, "n_superclasses=1.5 is not allowed"),
-        (np.eye(3), {"cut": 0.0}, "cut=0.0 is not a share"),
-        (np.eye(3), {"cut": 1.1}, "cut=1.1 is not a share"),
-        (np.eye(3), {"cut": np.nan}, "cut=nan is not a share"),
-        (np.eye(1), {}, "means has shape .1, 1."),
-        (np.ones((2, 3)), {}, "means has shape .2, 3."),
-        (np.triu(np.ones((3, 3))), {}, "means is not symmetric"),
-        (np.full((3, 3), np.inf), {}, "means is not symmetric, or has NaN or infinity"),
-    ],
-)
-def test_rejects_means_and_options(means, options, message):
-    with pytest.raises(ValueError, match=message):
-        cluster_classes(means, **options)

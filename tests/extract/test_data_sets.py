@@ -61,18 +61,14 @@ def test_cifar100_that_was_changed_is_not_unpickled(cifar100):
 HUMAN = [3, 99, 0, 1, 2, 3, 4]
 
 
-def test_human_labels_are_given_labels(cifar100):
+def test_human_labels_are_given_labels_also_from_numpy_1(cifar100):
     root, labels = cifar100
-    archives.write_human_labels(root, labels["train"], HUMAN)
+    path = archives.write_human_labels(root, labels["train"], HUMAN)
     items = load_data_set("cifar100", root, labels="human")
     assert items.labels.tolist() == HUMAN + labels["test"]
     assert items.true_labels.tolist() == labels["train"] + labels["test"]
-
-
-def test_reads_human_labels_of_numpy_1(cifar100):
-    root, labels = cifar100
-    new = archives.write_human_labels(root, labels["train"], HUMAN).rename(root / "new.pt")
-    # The only difference: the module of numpy that restores an array had another name.
+    # In numpy 1, the module that restores an array had another name.
+    new = path.rename(root / "new.pt")
     with ZipFile(new) as file, ZipFile(root / "CIFAR-100_human.pt", "w") as old:
         content = {name: file.read(name) for name in file.namelist()}
         assert sum(b"numpy._core" in data for data in content.values()) == 1
@@ -91,45 +87,33 @@ class Trap:
         return Path.mkdir, (self.path,)
 
 
-def test_reads_human_labels_without_running_code(cifar100):
+def test_rejects_human_labels_that_do_not_fit(cifar100):
     import torch  # noqa: PLC0415
 
     root, labels = cifar100
-    content = {"noisy_label": Trap(root / "sprung"), "clean_label": labels["train"]}
-    torch.save(content, root / "CIFAR-100_human.pt")
-    with pytest.raises(ValueError, match="is not a file of arrays that torch saved"):
-        load_data_set("cifar100", root, labels="human")
-    assert not (root / "sprung").exists()
+    clean, path = labels["train"], root / "CIFAR-100_human.pt"
 
+    def rejected(message, content=None):
+        if content is not None:
+            torch.save(content, path)
+        with pytest.raises((ValueError, FileNotFoundError), match=message):
+            load_data_set("cifar100", root, labels="human")
 
-@pytest.mark.parametrize(
-    ("clean", "human", "message"),
-    [
-        (None, HUMAN[1:], "noisy labels that are not 7 numbers below 100: download it again"),
-        (None, [*HUMAN[1:], 100], "noisy labels that are not 7 numbers below 100"),
-        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use the file of CIFAR-100"),
-    ],
-)
-def test_rejects_human_labels_that_do_not_fit(cifar100, clean, human, message):
-    root, labels = cifar100
-    archives.write_human_labels(root, clean or labels["train"], human)
-    with pytest.raises(ValueError, match=message):
-        load_data_set("cifar100", root, labels="human")
-
-
-def test_rejects_missing_or_damaged_human_labels(cifar100):
-    import torch  # noqa: PLC0415
-
-    root, _ = cifar100
-    path = root / "CIFAR-100_human.pt"
-    with pytest.raises(FileNotFoundError, match=r"looked for CIFAR-100_human.pt .*cifar-10-100n"):
-        load_data_set("cifar100", root, labels="human")
+    rejected(r"looked for CIFAR-100_human.pt .*cifar-10-100n")
     path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(ValueError, match=r"is not a file of arrays that torch saved"):
-        load_data_set("cifar100", root, labels="human")
-    torch.save({"label": np.arange(7)}, path)
-    with pytest.raises(ValueError, match=r"has no labels but \['label'\]: it is not CIFAR-100N"):
-        load_data_set("cifar100", root, labels="human")
+    rejected("is not a file of arrays that torch saved")
+    # No code of the file is run.
+    trap = {"noisy_label": Trap(root / "sprung"), "clean_label": clean}
+    rejected("is not a file of arrays that torch saved", trap)
+    assert not (root / "sprung").exists()
+    rejected(r"has no labels but \['label'\]: it is not CIFAR-100N", {"label": np.arange(7)})
+    for given, noisy, message in (
+        (clean, HUMAN[1:], "noisy labels that are not 7 numbers below 100: download it again"),
+        (clean, [*HUMAN[1:], 100], "noisy labels that are not 7 numbers below 100"),
+        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use the file of CIFAR-100"),
+    ):
+        archives.write_human_labels(root, given, noisy)
+        rejected(message)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The origin of features that a probe stores, and which features are compatible."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,27 +15,19 @@ from twohot.tables.table import FeatureTable
 ORIGIN = FeatureOrigin("resnet50", "image", "c0ffee" * 4, "float16")
 
 
-def test_extraction_records_the_origin_of_its_features(tmp_path):
+def test_table_has_the_origin_of_its_features(tmp_path):
     extract(load_data_set("digits"), "pixels", tmp_path / "digits.features", dtype="float32")
     found = FeatureOrigin.of_table(read_features(tmp_path / "digits.features"))
     assert found == FeatureOrigin("pixels", "image", "", "float32")
-
-
-def test_origin_has_the_column_of_the_items(tmp_path):
-    Path(tmp_path / "t.csv").write_text("message,kind\nhello,a\nbye,b\n")
+    (tmp_path / "t.csv").write_text("message,kind\nhello,a\nbye,b\n")
     items = read_item_table(tmp_path / "t.csv", text_column="message", label_column="kind")
     count = Backbone("length", "text", len, lambda lengths: np.array(lengths)[:, None], {})
     extract(items, count, tmp_path / "t.features", dtype="float32")
     table = read_features(tmp_path / "t.features")
     assert (table.label_column, table.item_column) == ("kind", "message")
-    origin = FeatureOrigin.of_table(table)
-    assert origin is not None
-    assert origin.item_column == "message"
-
-
-def test_table_of_unknown_features_has_no_origin():
-    table = FeatureTable(features=np.eye(2), labels=np.array([0, 1]), classes=("a", "b"))
-    assert FeatureOrigin.of_table(table) is None
+    assert FeatureOrigin.of_table(table).item_column == "message"
+    unknown = FeatureTable(features=np.eye(2), labels=np.array([0, 1]), classes=("a", "b"))
+    assert FeatureOrigin.of_table(unknown) is None
 
 
 @pytest.mark.parametrize(
@@ -54,6 +45,7 @@ def test_features_are_compatible_if_name_and_weights_are_equal(other, same, name
 
 
 def test_rejects_changed_weights():
+    assert FeatureOrigin("pixels", "image", "", "float16").load().name == "pixels"
     with pytest.raises(ArgumentError, match="backbone='pixels' has other weights than those"):
         FeatureOrigin("pixels", "image", "c0ffee", "float16").load()
 

@@ -6,7 +6,7 @@ import pytest
 
 from pictures import write_photos, write_picture
 from twohot.extract import read_image_folder
-from twohot.extract.image_files import NotTaken, not_taken_notes
+from twohot.extract.image_files import NotTaken
 
 # Another entry of the folder of class a, and why it is not taken.
 ODD_ENTRIES = {
@@ -56,35 +56,17 @@ def test_linked_image_counts_once_per_class(photos, tmp_path):
     assert items.not_taken == (NotTaken(str(photos / "a" / "y.png"), "same file as another"),)
 
 
-def test_link_to_class_folder_is_no_class(photos):
+def test_link_to_class_folder_is_no_class(photos, tmp_path):
     (photos / "c").symlink_to("b")
+    (photos / "a" / "001.png").rename(photos / "a" / "x.jfif")  # an image too
     items = read_image_folder(photos)
-    assert items.classes == ("a", "b")
+    assert (items.classes, len(items)) == (("a", "b"), 4)
     assert items.not_taken == (NotTaken(str(photos / "c"), "link to a folder"),)
-
-
-def test_rejects_folder_of_links(photos, tmp_path):
     linked = tmp_path / "linked"
     linked.mkdir()
     (linked / "a").symlink_to(photos / "a")
     with pytest.raises(ValueError, match=r"has no sub-folder.*\(link to a folder\).*linked/a'"):
         read_image_folder(linked)
-
-
-def test_jfif_is_an_image(photos):
-    (photos / "a" / "001.png").rename(photos / "a" / "x.jfif")
-    items = read_image_folder(photos)
-    assert (len(items), items.not_taken) == (4, ())
-
-
-def test_notes_count_files_by_reason():
-    entries = [NotTaken(f"{number}.txt", "not an image file name") for number in range(7)]
-    notes = not_taken_notes([*entries, NotTaken("up", "link to a folder")])
-    listed = "'0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2 more"
-    assert notes == [
-        f"7 files not taken (not an image file name): {listed}.",
-        "1 file not taken (link to a folder): 'up'.",
-    ]
 
 
 def test_rejects_class_name_that_is_not_utf8(photos):

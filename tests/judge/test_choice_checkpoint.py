@@ -1,4 +1,4 @@
-"""A fit that was stopped goes on with what it has finished, to the same probe."""
+"""A stopped fit continues from its checkpoint, and gives the same probe."""
 
 import dask.array as da
 import numpy as np
@@ -14,21 +14,24 @@ X, Y = DATA.X, DATA.given_labels
 
 
 class StoppedError(Exception):
-    """What stops a fit."""
+    """Stops a fit."""
 
 
 def stop_at(number, monkeypatch):
-    """Let one fit of the library, or one part of the probe, fail; return their numbers so far."""
+    """Make the fit with this number fail; return the numbers of the fits so far, as a list.
+
+    Fits of the library and of the parts of the probe count.
+    """
     made: list[int] = []
 
     def stopping(function):
-        def made_or_stopped(*args):
+        def counted(*args):
             made.append(len(made) + 1)
             if made[-1] == number:
                 raise StoppedError
             return function(*args)
 
-        return made_or_stopped
+        return counted
 
     for module, name in ((library_module, "fit_round"), (auto_probe_module, "make_round")):
         monkeypatch.setattr(module, name, stopping(getattr(module, name)))
@@ -60,7 +63,7 @@ def test_resumed_fit_gives_the_same_probe(stopped, whole, tmp_path, monkeypatch)
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     assert found.choice_.to_json() == expected.choice_.to_json()
     assert len(lines) == len(expected.choice_.tried)
-    # All is there by now: nothing is left to do.
+    # Everything is in the checkpoint now: nothing is fitted.
     again = make().fit(X, Y, checkpoint=file)
     assert len(made) == n_made + 1
     np.testing.assert_array_equal(again.coef_, expected.coef_)

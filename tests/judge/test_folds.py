@@ -1,4 +1,4 @@
-"""Folds follow what rows hold: the laws they keep, and plain twins that count and search."""
+"""Folds depend only on the content of rows; groups of duplicates match a plain search."""
 
 from collections import Counter
 
@@ -10,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twohot.judge import folds as judge_folds
-from twohot.judge.folds import NO_FOLD, assign_folds, distance_from_mean, duplicate_groups
-from twohot.judge.nearest import COPY_DISTANCE
+from twohot.judge.folds import assign_folds, distance_from_mean, duplicate_groups
+from twohot.judge.nearest import ABSENT, COPY_DISTANCE
 from twohot.rows.dask_chunks import open_chunks
-from twohot.rows.selected import SelectedRows
 
 seeds = st.integers(0, 2**32)
 few = settings(max_examples=30, deadline=None)
 
 
 def rows_and_codes(seed, n_rows=60, n_classes=4):
-    """Rows, and classes of very different sizes with some rows without a label."""
+    """Return rows, and classes of very different sizes; some rows have no label."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, 3)) + generator.normal(size=3)
     codes = (generator.uniform(size=n_rows) ** 2 * (n_classes + 1)).astype(int) - 1
@@ -28,10 +27,8 @@ def rows_and_codes(seed, n_rows=60, n_classes=4):
 
 
 def folds_of(X, codes, n_folds=5, **options):
-    labelled = SelectedRows(X, np.flatnonzero(codes >= 0))
-    order = np.full(len(codes), np.nan)
-    order[labelled.index] = distance_from_mean(labelled, n_jobs=1)
-    return assign_folds(order, codes, n_folds, random_state=0, **options)
+    key = distance_from_mean(X, codes, n_jobs=1)
+    return assign_folds(key, codes, n_folds, random_state=0, **options)
 
 
 # Distances
@@ -82,11 +79,11 @@ def test_folds_depend_only_on_content(seed, n_folds, exponent) -> None:
         np.testing.assert_array_equal(scaled, folds)
         wider = folds_of(np.insert(X, 0, 3.7, axis=1), codes, n_folds, groups=chosen)
         np.testing.assert_array_equal(wider, folds)
-        # Rows without a label, of a known group or another.
+        # More rows without a label: one is in a group of other rows, two are not.
         more = np.vstack([X, 9 * X[:3]])
         more_groups = None if chosen is None else np.append(chosen, [chosen[0], 98, 99])
         unlabelled = folds_of(more, np.append(codes, [-1] * 3), n_folds, groups=more_groups)
-        np.testing.assert_array_equal(unlabelled, np.append(folds, [NO_FOLD] * 3))
+        np.testing.assert_array_equal(unlabelled, np.append(folds, [ABSENT] * 3))
 
 
 @few
@@ -94,7 +91,7 @@ def test_folds_depend_only_on_content(seed, n_folds, exponent) -> None:
 def test_folds_of_single_rows_have_equal_sizes(seed, n_folds, n_classes) -> None:
     X, codes, _ = rows_and_codes(seed, n_classes=n_classes)
     folds = folds_of(X, codes, n_folds)
-    np.testing.assert_array_equal(folds == NO_FOLD, codes < 0)
+    np.testing.assert_array_equal(folds == ABSENT, codes < 0)
     for of_class in (*(codes == k for k in range(n_classes)), codes >= 0):
         sizes = np.bincount(folds[of_class], minlength=n_folds)
         assert np.ptp(sizes) <= 1
@@ -123,7 +120,7 @@ def test_groups_stay_in_one_fold_and_classes_do_not(seed, n_folds, n_groups) -> 
     usual = Counter()
     for group in np.unique(groups[labelled]):
         rows = sorted(np.flatnonzero(labelled & (groups == group)), key=lambda i: order[i])
-        # Of several classes with as many rows the first that occurs.
+        # Of equally frequent classes, the first one counts.
         usual[Counter(codes[rows].tolist()).most_common(1)[0][0]] += 1
     for k, n_units in usual.items():
         assert n_units < 2 or len(np.unique(folds[codes == k])) > 1
@@ -133,15 +130,33 @@ def test_large_groups_are_balanced_by_single_rows() -> None:
     codes = np.zeros(20, int)
     groups = np.array([0] * 6 + [1] * 5 + [2] * 3 + list(range(3, 9)))
     folds = assign_folds(np.arange(1.0, 21.0), codes, 3, groups=groups, random_state=0)
-    sizes = np.bincount(folds)
-    assert sorted(sizes.tolist()) == [5, 7, 8]
+    assert sorted(np.bincount(folds).tolist()) == [5, 7, 8]
     assert len({folds[0], folds[6], folds[11]}) == 3
 
 
-def test_classes_with_one_row_are_spread_over_folds() -> None:
-    codes = np.arange(40)
-    folds = assign_folds(np.random.default_rng(0).uniform(size=40), codes, 5, random_state=0)
-    assert np.bincount(folds).tolist() == [8] * 5
+@pytest.mark.parametrize(
+    ("key", "codes", "sizes"),
+    [
+        (np.random.default_rng(0).uniform(size=40), np.arange(40), [8] * 5),
+        (np.zeros(10), np.zeros(10, int), [2] * 5),
+        (np.zeros(3), np.full(3, -1), []),
+        (np.zeros(0), np.zeros(0, int), []),
+    ],
+    ids=["classes with one row", "identical rows", "no labels", "no rows"],
+)
+def test_special_rows_are_spread_evenly(key, codes, sizes) -> None:
+    folds = assign_folds(key, codes, 5, random_state=0)
+    assert np.bincount(folds[codes >= 0]).tolist() == sizes
+    assert (folds[codes < 0] == ABSENT).all()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 7])
+def test_few_groups_leave_no_fold_empty(n_groups):
+    groups = np.arange(60) % n_groups
+    key = np.random.default_rng(0).random(60)
+    folds = assign_folds(key, groups % 2, 5, groups=groups, random_state=0)
+    assert np.unique(folds).tolist() == list(range(min(5, n_groups)))
+    assert all(len(np.unique(folds[groups == group])) == 1 for group in range(n_groups))
 
 
 @few
@@ -149,7 +164,7 @@ def test_classes_with_one_row_are_spread_over_folds() -> None:
 def test_keys_equal_up_to_rounding_share_a_rank(seed) -> None:
     generator = np.random.default_rng(seed)
     codes, key = generator.integers(0, 3, 50), generator.integers(1, 4, 50).astype(float)
-    # As another order of the same sums makes them.
+    # Another order of the same sums changes the last digits.
     rounded = key * (1 + 1e-14 * generator.normal(size=50))
     folds, again = (assign_folds(each, codes, 4, random_state=0) for each in (key, rounded))
     np.testing.assert_array_equal(again, folds)
@@ -167,17 +182,6 @@ def test_copies_with_different_labels_share_a_fold() -> None:
     assert np.bincount(folds).tolist() == [8] * 5
 
 
-@pytest.mark.parametrize("n_rows", [0, 3])
-def test_unlabelled_rows_have_no_fold(n_rows) -> None:
-    folds = assign_folds(np.zeros(n_rows), np.full(n_rows, -1), 5, random_state=0)
-    assert folds.tolist() == [NO_FOLD] * n_rows
-
-
-def test_identical_rows_are_spread_evenly() -> None:
-    folds = assign_folds(np.zeros(10), np.zeros(10, int), 5, random_state=0)
-    assert np.bincount(folds).tolist() == [2] * 5
-
-
 # Duplicates
 
 
@@ -190,11 +194,10 @@ def partition(groups):
 
 
 def slow_groups(points):
-    """Components by repeated merging of equal rows and of pairs that are near."""
+    """Return groups of near rows, merged pair by pair."""
     distinct = np.unique(points, axis=0).astype(float)
-    away = np.linalg.norm(distinct[:, None] - distinct, axis=2)
-    np.fill_diagonal(away, np.inf)
-    near = COPY_DISTANCE * np.median(np.sort(away, axis=1)[:, 9])
+    gaps = np.linalg.norm(distinct[:, None] - distinct, axis=2)
+    near = COPY_DISTANCE * np.median(np.sort(gaps, axis=1)[:, 10])  # the first is the row itself
     label = np.arange(len(points))
     gaps = np.linalg.norm(points[:, None].astype(float) - points, axis=2)
     for i, j in np.argwhere(gaps <= near):
@@ -238,19 +241,6 @@ def test_many_copies_of_one_row_do_not_affect_other_rows(monkeypatch) -> None:
 def test_few_rows_are_copies_only_if_equal(n_rows) -> None:
     points = np.eye(3, dtype=np.float32)[:n_rows]
     assert duplicate_groups(points, n_jobs=1)[0].tolist() == list(range(n_rows))
-    twice = np.repeat(points, 2, axis=0)
-    assert duplicate_groups(twice, n_jobs=1)[0].tolist() == np.repeat(range(n_rows), 2).tolist()
-
-
-def test_negative_zero_equals_zero() -> None:
-    points = np.array([[0.0, 1.0], [-0.0, 1.0]], np.float32)
-    assert duplicate_groups(points, n_jobs=1)[0].tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("n_groups", [2, 3, 7])
-def test_few_groups_leave_no_fold_empty(n_groups):
-    groups = np.arange(60) % n_groups
-    order = np.random.default_rng(0).random(60)
-    folds = assign_folds(order, groups % 2, 5, groups=groups, random_state=0)
-    assert np.unique(folds).tolist() == list(range(min(5, n_groups)))
-    assert all(len(np.unique(folds[groups == group])) == 1 for group in range(n_groups))
+    negative = np.where(points == 0, np.float32(-0.0), points)
+    twice = np.concatenate([points, negative])
+    assert duplicate_groups(twice, n_jobs=1)[0].tolist() == [*range(n_rows)] * 2

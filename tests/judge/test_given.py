@@ -1,4 +1,4 @@
-"""Own probabilities and fitted classifiers: who has seen the labels is found out."""
+"""Probabilities and fitted classifiers of the user; classifiers that were fitted on the labels."""
 
 import tracemalloc
 
@@ -25,6 +25,7 @@ from twohot.judge.given import (
     judge_by_probe,
     judge_given,
     out_of_fold,
+    out_of_fold_probabilities,
 )
 from twohot.noise import corrupt_labels, pair_flip, symmetric
 from twohot.rows.selected import SelectedRows
@@ -95,7 +96,7 @@ def test_uninformative_probabilities_are_reported():
     assert "the share of wrong ones cannot be estimated" in issues.answer()
 
 
-# Classifiers that have seen the labels -----------------------------------------------------------
+# Classifiers that were fitted on the labels ------------------------------------------------------
 
 MEMORISING = {
     "neighbour": KNeighborsClassifier(1),
@@ -108,9 +109,9 @@ def test_classifier_fitted_on_these_rows_is_replaced_by_clones(kind):
     probe = MEMORISING[kind].fit(X, NAMES[Y])
     coef = np.copy(getattr(probe, "coef_", 0))
     issues = find_label_issues(X, NAMES[Y], probe=probe)
-    (said,) = (text for text in issues.messages if "was fitted on these rows" in text)
-    assert said.startswith("The probe predicts ")
-    # The labels that it has memorised would vouch for themselves: none would be flagged.
+    (note,) = (text for text in issues.messages if "was fitted on these rows" in text)
+    assert note.startswith("The probe predicts ")
+    # The memorised labels would confirm themselves: none would be flagged.
     assert f1(issues.is_label_issue, WRONG) > 0.6
     assert issues.probe is probe
     np.testing.assert_array_equal(getattr(probe, "coef_", 0), coef)
@@ -128,8 +129,8 @@ def test_classifier_fitted_on_other_rows_is_used_itself(kind, seed):
     rows = np.random.default_rng(seed).permutation(500)
     fitted_on, judged = rows[:250], rows[250:]
     probe = MEMORISING[kind].fit(X[fitted_on], Y[fitted_on])
-    _, said = judge_by_probe(probe, X[judged], Labels(Y[judged], probe.classes_))
-    assert said == ()
+    _, notes = judge_by_probe(probe, X[judged], Labels(Y[judged], probe.classes_))
+    assert notes == ()
     if not seed:
         issues = find_label_issues(X[judged], Y[judged], probe=probe)
         np.testing.assert_array_equal(issues.predicted_label, probe.predict(X[judged]))
@@ -139,17 +140,17 @@ def test_classifier_fitted_on_other_rows_is_used_itself(kind, seed):
         np.testing.assert_array_equal(issues.is_label_issue, expected.is_label_issue)
 
 
-def test_message_has_both_agreement_rates():
+def test_clone_predicts_fewer_labels():
     probe = KNeighborsClassifier(1).fit(X, NAMES[Y])
     folds = assign_folds(distance_from_mean(X, n_jobs=1), Y, 5, random_state=0)
-    given, unseen = compare_with_clone(probe, X, Y, folds)
-    assert len(given) == len(unseen) == np.sum(folds == 0)
-    assert given.all()
-    assert 0.4 < unseen.mean() < 0.85
+    by_probe, by_clone = compare_with_clone(probe, X, Y, folds)
+    assert len(by_probe) == len(by_clone) == np.sum(folds == 0)
+    assert by_probe.all()
+    assert 0.4 < by_clone.mean() < 0.85
 
 
 class Oracle:
-    """What knows every label and cannot be fitted again."""
+    """A classifier that knows the labels and cannot be cloned."""
 
     classes_ = np.arange(10)
 
@@ -168,28 +169,21 @@ def test_rejects_a_classifier_that_predicts_all_labels_and_cannot_be_cloned():
     assert f1(issues.is_label_issue, WRONG) > 0.95
 
 
-def test_unlabelled_rows_do_not_affect_the_training_test():
-    labels = np.where(np.arange(500) % 4 == 0, np.nan, Y)
-    probe = KNeighborsClassifier(1).fit(X, Y)
-    issues = find_label_issues(X, labels, probe=probe)
-    assert any("was fitted on these rows" in text for text in issues.messages)
-    labelled = ~np.isnan(labels)
-    assert f1(issues.is_label_issue[labelled], WRONG[labelled]) > 0.6
-    assert np.mean(issues.predicted[~labelled] == DATA.true_labels[~labelled]) > 0.5
-
-
-def test_unlabelled_rows_do_not_change_folds_of_clones():
+def test_unlabelled_rows_do_not_change_the_verdicts_of_clones():
     probe = KNeighborsClassifier(1).fit(X, Y)
     alone = find_label_issues(X[:400], Y[:400], probe=probe)
     labels = np.append(Y[:400].astype(float), np.full(100, np.nan))
-    beside = find_label_issues(np.append(X[:400], X[400:] + 3, axis=0), labels, probe=probe)
-    np.testing.assert_array_equal(beside.is_label_issue[:400], alone.is_label_issue)
-    np.testing.assert_array_equal(beside.probability_wrong[:400], alone.probability_wrong)
+    issues = find_label_issues(X, labels, probe=probe)
+    np.testing.assert_array_equal(issues.is_label_issue[:400], alone.is_label_issue)
+    np.testing.assert_array_equal(issues.probability_wrong[:400], alone.probability_wrong)
+    assert any("was fitted on these rows" in text for text in issues.messages)
+    assert f1(issues.is_label_issue[:400], WRONG[:400]) > 0.6
+    assert np.mean(issues.predicted[400:] == DATA.true_labels[400:]) > 0.5
 
 
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(150), 5)], ids=["copies", "groups"])
 def test_clones_are_fitted_without_the_group_of_a_row(groups):
-    # Each row five times with one wrong label: a clone that has seen a copy would vouch for it.
+    # Each row has five copies with one label. A clone fitted on a copy would confirm a wrong label.
     rows = np.repeat(X[:150], 5, axis=0)
     labels, wrong = np.repeat(Y[:150], 5), np.repeat(WRONG[:150], 5)
     probe = KNeighborsClassifier(1).fit(rows, labels)
@@ -207,17 +201,12 @@ CONTAINERS += [lambda rows: [" ".join(map(str, row)) for row in rows], lambda ro
 def test_equal_rows_are_found_in_every_container(container):
     _, expected = np.unique(ZEROS_AND_ONES, axis=0, return_inverse=True)
     found = equal_rows(container(ZEROS_AND_ONES), 30)
-    np.testing.assert_array_equal(
-        found == found[:, np.newaxis], expected == expected[:, np.newaxis]
-    )
+    np.testing.assert_array_equal(found == found[:, None], expected == expected[:, None])
+    shapes = [np.ones(3), np.ones(2), np.ones((3, 1)), np.ones(3)]
+    assert equal_rows(shapes, 4).tolist() == [0, 1, 2, 0]
 
 
-def test_equal_rows_of_items_of_any_size():
-    items = [np.ones(3), np.ones(2), np.ones((3, 1)), np.ones(3)]
-    assert equal_rows(items, 4).tolist() == [0, 1, 2, 0]
-
-
-# Out of fold -------------------------------------------------------------------------------------
+# Cross-validated probabilities -------------------------------------------------------------------
 
 
 def test_out_of_fold_probabilities_match_clones():
@@ -232,8 +221,47 @@ def test_out_of_fold_probabilities_match_clones():
     np.testing.assert_allclose(found[rows][:, alone.classes_], alone.predict_proba(X[rows]))
 
 
+FEW, FEW_LABELS = DATA.X[:200], DATA.true_labels[:200]
+
+
+def test_each_row_is_predicted_by_a_held_out_probe():
+    probe = LinearProbe(ridge=4)
+    found = out_of_fold_probabilities(probe, FEW, FEW_LABELS, n_folds=3, random_state=1)
+    fold = assign_folds(distance_from_mean(FEW, n_jobs=1), FEW_LABELS, 3, random_state=1)
+    for number in range(3):
+        alone = LinearProbe(ridge=4).fit(FEW[fold != number], FEW_LABELS[fold != number])
+        held_out = fold == number
+        np.testing.assert_array_equal(found[held_out], alone.predict_proba(FEW[held_out]))
+
+
+def test_containers_names_and_order_do_not_change_probabilities():
+    def probabilities(rows, labels):
+        return out_of_fold_probabilities(LinearProbe(), rows, labels, random_state=0)
+
+    expected = probabilities(FEW, FEW_LABELS)
+    found = probabilities(sp.csr_array(FEW), NAMES[FEW_LABELS])
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    order = np.random.default_rng(0).permutation(200)
+    found = probabilities(FEW[order], FEW_LABELS[order])
+    np.testing.assert_allclose(found, expected[order], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_folds", "message"),
+    [
+        (FEW_LABELS[1:], 5, "y has 199 labels and X has 200 rows"),
+        ([None, *FEW_LABELS[1:]], 5, "y has no label in 1 row"),
+        (FEW_LABELS, 1, "n_folds=1 is not allowed: pass an integer of at least 2"),
+        (FEW_LABELS, 201, "n_folds=201 is more than the 200 rows of X: pass at most 200"),
+    ],
+)
+def test_rejects_invalid_labels_and_folds(labels, n_folds, message):
+    with pytest.raises(ValueError, match=message):
+        out_of_fold_probabilities(LinearProbe(), FEW, labels, n_folds=n_folds)
+
+
 def test_row_order_does_not_change_verdicts_by_probabilities() -> None:
-    """More rows than weights are fitted on: which ones does not depend on their order."""
+    """There are more rows than the weights are fitted on. Their choice does not depend on order."""
     generator = np.random.default_rng(0)
     codes = np.arange(8_000) % 5
     logits = 2.0 * np.eye(5)[codes] + generator.normal(size=(8_000, 5))
@@ -245,13 +273,12 @@ def test_row_order_does_not_change_verdicts_by_probabilities() -> None:
 
 
 def test_probabilities_of_many_classes_are_judged_in_blocks(monkeypatch) -> None:
-    """Nothing beside the probabilities is held for every row and class."""
+    """No array except the probabilities has an entry for every row and class."""
     for module in (sample_module, given_module):
         monkeypatch.setattr(module, "SAMPLE_CELLS", 100_000)
     made = np.random.default_rng(0)
-    true, codes = np.arange(20_000) % 200, np.arange(20_000) % 200
-    wrong = made.random(20_000) < 0.2
-    codes = np.where(wrong, made.integers(0, 200, 20_000), codes)
+    true, wrong = np.arange(20_000) % 200, made.random(20_000) < 0.2
+    codes = np.where(wrong, made.integers(0, 200, 20_000), true)
     logits = made.normal(size=(20_000, 200))
     logits[np.arange(20_000), true] += 10
     probabilities = softmax(logits, axis=1)

@@ -1,4 +1,4 @@
-"""Groups that a user passes, in every container, and what is no group."""
+"""Groups that a user passes: containers, errors, folds and held-out rows."""
 
 from datetime import date
 
@@ -23,32 +23,24 @@ GAPS = [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D"), np.ma.mask
 GAPS += [pa.scalar(None, pa.string()), "", "  ", "\t\n\u00a0"]
 NAMES = ["ann", "bob", "ann", "cleo"]
 NUMBERS = [7, 9, 7, 2]
-CONTAINERS = [list, tuple, np.array, pd.Series, pl.Series, pa.array, pd.Index]
+SAME_GROUPS = {
+    f"{container.__module__} {container.__name__} {values[0]!r}": container(values)
+    for values in (NAMES, NUMBERS, [1.5, 2.5, 1.5, 0.0])
+    for container in (list, tuple, np.array, pd.Series, pl.Series, pa.array, pd.Index)
+}
+SAME_GROUPS |= {
+    "frame": pd.DataFrame({"patient": NAMES}),
+    "polars frame": pl.DataFrame({"patient": NAMES}),
+    "column": np.array(NUMBERS)[:, np.newaxis],
+    "category": pd.Series(NAMES, dtype="category"),
+    "dates": pd.Series([date(2024, 1, day) for day in NUMBERS]),
+    "mixed": [True, False, True, 2],
+}
 
 
-@pytest.mark.parametrize("values", [NAMES, NUMBERS, [1.5, 2.5, 1.5, 0.0]], ids=str)
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_groups_are_numbered_by_first_occurrence(container, values) -> None:
-    assert check_groups(container(values), 4).tolist() == [0, 1, 0, 2]
-
-
-@pytest.mark.parametrize(
-    "groups",
-    [
-        pd.DataFrame({"patient": NAMES}),
-        pl.DataFrame({"patient": NAMES}),
-        np.array(NUMBERS)[:, np.newaxis],
-        pd.Series(NAMES, dtype="category"),
-        pd.Series([date(2024, 1, day) for day in NUMBERS]),
-        [True, False, True, 2],
-    ],
-    ids=["frame", "polars frame", "column", "category", "dates", "mixed"],
-)
-def test_groups_accept_any_hashable_value(groups) -> None:
-    assert check_groups(groups, 4).tolist() == [0, 1, 0, 2]
-
-
-def test_no_groups_return_none() -> None:
+@pytest.mark.parametrize("kind", SAME_GROUPS)
+def test_groups_are_numbered_by_first_occurrence(kind) -> None:
+    assert check_groups(SAME_GROUPS[kind], 4).tolist() == [0, 1, 0, 2]
     assert check_groups(None, 4) is None
 
 
@@ -62,7 +54,7 @@ def test_group_numbers_are_equal_for_equal_values(values) -> None:
 
 @pytest.mark.parametrize("gap", GAPS, ids=repr)
 def test_missing_group_is_named(gap) -> None:
-    with pytest.raises(ArgumentError, match=r"groups names no group in 1 row \(row 2, from 0\): g"):
+    with pytest.raises(ArgumentError, match=r"groups has no value in 1 row \(row 2, from 0\): gi"):
         check_groups(["a", "b", gap, "d"], 4)
 
 
@@ -76,9 +68,9 @@ def test_missing_group_is_named(gap) -> None:
         ([(1, 2)] * 4, r"groups has shape \(4, 2\): pass"),
         ("patient", r"groups has shape \(\): pass"),
         (3, r"groups has shape \(\): pass"),
-        ([{}, {}, {}, {}], "groups holds a dict, which is not hashable: pass"),
+        ([{}] * 4, r"groups has a value that is not hashable \(unhashable type: 'dict'\): pass"),
         (["a"] * 4, r"groups puts all 4 rows into one group \('a'\): pass at least two groups"),
-        ([None, float("nan"), "", "a"], r"no group in 3 rows \(row 0, 1, 2, from 0\): give each"),
+        ([None, float("nan"), "", "a"], r"no value in 3 rows \(row 0, 1, 2, from 0\): give each"),
     ],
     ids=str,
 )
@@ -120,7 +112,7 @@ def test_splitter_gets_groups() -> None:
     codes = np.zeros(12, np.intp)
     folds = _folds_of(GroupKFold(3), codes, PAIRED, EVERY)
     assert (folds[::2] == folds[1::2]).all()
-    # One that ignores groups may keep them together; this is no warning.
+    # A splitter that ignores groups may keep them together. Then there is no warning.
     assert _folds_of(KFold(3), codes, PAIRED, EVERY).tolist() == np.repeat([0, 1, 2], 4).tolist()
     with pytest.raises(ArgumentError, match="cv puts rows of one group in different folds: pass"):
         _folds_of(KFold(4), codes, PAIRED, EVERY)
@@ -138,22 +130,19 @@ def test_fold_without_labels_is_ignored() -> None:
     assert probe.choice_.n_folds == 2
 
 
+def grouped_rows(n_groups, *, size=4, spread=0.3):
+    """Return noisy copies of random rows, labels and groups; only copies have equal labels."""
+    made = np.random.default_rng(0)
+    groups = np.repeat(np.arange(n_groups), size)
+    rows = made.normal(size=(n_groups, 40))[groups]
+    return rows + spread * made.normal(size=rows.shape), (np.arange(n_groups) % 3)[groups], groups
+
+
 def test_members_are_fitted_without_the_group_of_a_row() -> None:
-    """Ten noisy copies of a row share its label; nothing else tells the label."""
-    generator = np.random.default_rng(0)
-    groups = np.repeat(np.arange(30), 10)
-    rows = generator.normal(size=(30, 40))[groups] + 0.3 * generator.normal(size=(300, 40))
-    probe = AutoProbe(n_jobs=1).fit(rows, (np.arange(30) % 3)[groups], groups=groups)
+    X, labels, groups = grouped_rows(30, size=10)
+    probe = AutoProbe(n_jobs=1).fit(X, labels, groups=groups)
     assert max(tried.agreement for tried in probe.choice_.tried) < 0.6
     assert not probe.choice_.learnt
-
-
-def grouped_rows(n_groups, n_features=40, spread=0.3):
-    """Noisy copies of rows share a label of chance: nothing else tells the label."""
-    made = np.random.default_rng(0)
-    groups = np.repeat(np.arange(n_groups), 4)
-    rows = made.normal(size=(n_groups, n_features))[groups]
-    return rows + spread * made.normal(size=rows.shape), (np.arange(n_groups) % 3)[groups], groups
 
 
 @pytest.mark.parametrize("copies", [False, True], ids=["groups", "copies"])
@@ -164,9 +153,9 @@ def test_rows_outside_the_sample_are_judged_without_their_group(copies, set_samp
     judged = AutoProbe(n_jobs=1).fit_coded(X, Labels(labels, np.arange(3)), **how)
     outside = np.setdiff1d(np.arange(600), judged.anchored.sample.index)
     assert len(outside) == 300
-    # With all of the group in sight, nearly all labels are predicted.
+    # A fit with other rows of the group would predict nearly all labels.
     assert np.mean(judged.verdict.first[outside] == labels[outside]) < 0.5
-    # Nor are rows of the sample, where the targets of the probe are computed.
+    # The same holds for rows of the sample in the targets of the probe.
     judge = BlockJudge.of(judged.anchored)
     found = judged.anchored.sample.whole.rows.map(judge.log_probabilities)
     assert np.mean(np.concatenate(list(found)).argmax(axis=1) == labels) < 0.5
@@ -176,8 +165,7 @@ def test_sampled_rows_are_judged_without_their_group_outside(set_sample_rows) ->
     X, labels, groups = grouped_rows(150)
     set_sample_rows(150)
     sample = AutoProbe(n_jobs=1).fit_coded(X, code_labels(labels), groups=groups).anchored.sample
-    alone = np.bincount(sample.groups)[sample.groups] == 1
-    assert alone.any()
+    assert (np.bincount(sample.groups) == 1).any()
     assert sample.shared.all()
 
 
@@ -192,17 +180,13 @@ def test_copies_do_not_chain_groups_into_one_fold() -> None:
     assert all(len(set(sample.folds[groups == each])) == 1 for each in set(groups.tolist()))
     assert 0 < sample.n_split <= 90
     assert sample.n_copies == 180 - sample.n_split
-    said = " ".join(find_label_issues(X, y, groups=groups, n_jobs=1).messages)
-    assert (
-        f"near-duplicates: {sample.n_copies} rows. Each is judged by a fit without its copies."
-        in said
-    )
-    assert f"near-duplicates: {sample.n_split} rows with a copy in another fold, because" in said
-
-
-def test_groups_are_not_counted_as_copies() -> None:
-    X = np.random.default_rng(0).normal(size=(60, 16))
-    labels = code_labels(X[:, 0] > 0)
-    judged = AutoProbe(n_jobs=1).fit_coded(X, labels, groups=np.arange(60) // 3)
-    sample = judged.anchored.sample
-    assert (sample.n_copies, sample.n_split) == (0, 0)
+    messages = " ".join(find_label_issues(X, y, groups=groups, n_jobs=1).messages)
+    for n_rows, rest in (
+        (sample.n_copies, ". Each is judged by a fit without its copies."),
+        (sample.n_split, " with a copy in another fold, because"),
+    ):
+        assert f"near-duplicates: {n_rows} rows{rest}" in messages
+    # Rows of one group are no copies.
+    X = made.normal(size=(60, 16))
+    judged = AutoProbe(n_jobs=1).fit_coded(X, code_labels(X[:, 0] > 0), groups=np.arange(60) // 3)
+    assert (judged.anchored.sample.n_copies, judged.anchored.sample.n_split) == (0, 0)

@@ -26,7 +26,7 @@ from twohot.noise import corrupt_labels, pair_flip, symmetric
 
 
 def simulated(corruption, *, n_rows=3000, size=3.0, spread=0.5, seed=0):
-    """Return logits that are calibrated for true labels drawn from them, and given labels."""
+    """Return calibrated logits, true labels drawn from them, and noisy given labels."""
     rng = np.random.default_rng(seed)
     n_classes = len(corruption)
     logits = spread * rng.normal(size=(n_rows, n_classes))
@@ -37,22 +37,27 @@ def simulated(corruption, *, n_rows=3000, size=3.0, spread=0.5, seed=0):
     return centre(logits), true, given
 
 
+def doubts(p, codes):
+    """Return the probability that each label is wrong, given the posterior (n, K)."""
+    return 1 - p[np.arange(len(codes)), codes]
+
+
 def numerical_gradient(loss, at, step=1e-3):
-    """Return central differences; logits are in single precision, so that steps are large."""
+    """Return central differences; the step is large, because logits are in single precision."""
     at = np.array(at)
     return [(loss(at + h)[0] - loss(at - h)[0]) / (2 * step) for h in step * np.eye(len(at))]
 
 
 def minimised(monkeypatch):
-    """Record the losses that are minimised, with where each search starts."""
-    searches = []
+    """Record the losses that are minimised in a list."""
+    losses = []
 
     def record(loss, start, **options):
-        searches.append((loss, start))
+        losses.append(loss)
         return minimize(loss, start, **options)
 
     monkeypatch.setattr(label_model, "minimize", record)
-    return searches
+    return losses
 
 
 # The posterior -----------------------------------------------------------------------------------
@@ -63,14 +68,10 @@ def test_posterior_matches_enumeration():
     log_p = log_softmax(rng.normal(size=(20, 4)), axis=1)
     noise, codes = rng.dirichlet(np.ones(4), 4), rng.integers(-1, 4, 20)
     found = posterior(log_p, codes, noise)
-    for row, given in enumerate(codes):
-        joint = {
-            (k, g): np.exp(log_p[row, k]) * noise[k, g] for k, g in product(range(4), repeat=2)
-        }
-        possible = {pair: v for pair, v in joint.items() if given in (-1, pair[1])}
-        for k in range(4):
-            share = sum(v for pair, v in possible.items() if pair[0] == k) / sum(possible.values())
-            assert found[row, k] == pytest.approx(share)
+    for row, label in enumerate(codes):
+        # The probability of each true class with each label that is possible.
+        joint = np.exp(log_p[row])[:, None] * noise * [label in (-1, g) for g in range(4)]
+        np.testing.assert_allclose(found[row], joint.sum(axis=1) / joint.sum())
 
 
 def test_posterior_without_noise_and_with_uniform_noise():
@@ -92,6 +93,9 @@ def test_logits_are_centred_bounded_and_summed():
     np.testing.assert_allclose(centred[1], [-1, 0, 1])
     found = combine([centred, 2 * centred], np.array([0.5, 0.25]))
     np.testing.assert_allclose(found, centred)
+    large = np.array([[300.0, 200.0, 100.0, -600.0], [70.0, 90.0, -80.0, -80.0]])
+    assert centre(large).argmax(axis=1).tolist() == [0, 1]
+    np.testing.assert_array_equal(np.argsort(centre(large)[0]), np.argsort(large[0]))
 
 
 # One member --------------------------------------------------------------------------------------
@@ -108,12 +112,9 @@ def test_recovers_temperature_and_rate_of_uniform_noise(rate):
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
 @pytest.mark.parametrize("scale", [1e-3, 0.2, 8.0])
 def test_scale_of_logits_changes_only_the_temperature(rate, scale):
-    # Of logits that are too sure, the likelihood is flat where the temperature is one.
+    # If logits are overconfident, the likelihood is flat where the temperature is one.
     logits, _, given = simulated(symmetric(5, rate), n_rows=1500, size=4.0)
-    plain, found = (
-        fit_uniform_noise(logits, given, None),
-        fit_uniform_noise(scale * logits, given, None),
-    )
+    plain, found = (fit_uniform_noise(each, given, None) for each in (logits, scale * logits))
     assert found.temperature == pytest.approx(scale * plain.temperature, rel=0.03)
     assert found.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-5)
     assert found.noise_rate == pytest.approx(plain.noise_rate, abs=0.01)
@@ -137,16 +138,6 @@ def test_uniform_noise_fit_beats_a_grid():
     grid = product(np.geomspace(0.3, 3, 12), np.linspace(0.01, 0.74, 12))
     best = max(even_likelihood(logits, given, weights, t, rate) for t, rate in grid)
     assert found.log_likelihood >= best - 1e-6
-
-
-def test_uniform_noise_gradient_is_numerical(monkeypatch):
-    searches = minimised(monkeypatch)
-    logits, _, given = simulated(symmetric(4, 0.3), n_rows=50)
-    fit_uniform_noise(logits, given, np.arange(1.0, 51.0))
-    ((loss, _),) = searches
-    for at in ([0.0, -2.0], [0.7, 0.5], [-1.0, -4.0]):
-        expected = numerical_gradient(loss, at)
-        np.testing.assert_allclose(loss(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
 
 
 def test_row_weights_equal_repetition():
@@ -188,7 +179,7 @@ def test_anchor_counts_match_a_loop(share, weighted):
     assert not expected[4].any()
 
 
-def test_confusions_are_shares_of_other_classes():
+def test_confusions_are_fractions_of_other_classes():
     sure = np.random.default_rng(0).normal(size=(60, 4))
     found, p = confusions(sure), np.exp(log_softmax(sure, axis=1))
     for k in range(4):
@@ -210,20 +201,15 @@ COUNTS = [
 
 
 def prior_of(rate, share, alike):
-    n_classes = len(alike)
-    return [
-        [
-            1 - rate if k == g else rate * ((1 - share) / (n_classes - 1) + share * alike[k][g])
-            for g in range(n_classes)
-        ]
-        for k in range(n_classes)
-    ]
+    prior = rate * ((1 - share) / (len(alike) - 1) + share * alike)
+    np.fill_diagonal(prior, 1 - rate)
+    return prior
 
 
 def evidence_of(counts, prior, strength):
     """Return the Dirichlet-multinomial evidence: labels are drawn one by one from an urn."""
     total = 0.0
-    for row, expected in zip(counts.astype(int).tolist(), prior, strict=True):
+    for row, expected in zip(counts.astype(int).tolist(), prior.tolist(), strict=True):
         drawn = 0
         for n, q in zip(row, expected, strict=True):
             for before in range(n):
@@ -242,7 +228,7 @@ def test_shrinkage_maximises_the_evidence(counts):
     rate, share, strength = max(
         grid, key=lambda each: evidence_of(counts, prior_of(*each[:2], ALIKE), each[2])
     )
-    prior = np.array(prior_of(rate, share, ALIKE))
+    prior = prior_of(rate, share, ALIKE)
     expected = (counts + strength * prior) / (counts.sum(axis=1, keepdims=True) + strength)
     found = shrink(counts, ALIKE)
     np.testing.assert_allclose(found.sum(axis=1), 1)
@@ -285,16 +271,22 @@ def test_permuted_classes_permute_the_noise():
 # Weights of the members --------------------------------------------------------------------------
 
 
-def test_weights_gradient_is_numerical(monkeypatch):
-    searches = minimised(monkeypatch)
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("loss", ["one member", "weights"])
+def test_gradients_are_numerical(loss, monkeypatch):
+    losses = minimised(monkeypatch)
+    rng, row_weights = np.random.default_rng(0), np.arange(1.0, 41.0)
     members, codes = [rng.normal(size=(40, 4)) for _ in range(3)], rng.integers(0, 4, 40)
-    noise = rng.dirichlet(np.ones(4), 4)
-    weigh(members, codes, noise, np.array([1.0, 2.0, 0.5]), np.arange(1.0, 41.0))
-    ((loss, _),) = searches
-    for at in ([1.0, 0.0, 0.0], [0.3, 0.2, 0.9], [2.0, 1.0, 3.0]):
-        expected = numerical_gradient(loss, at)
-        np.testing.assert_allclose(loss(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
+    if loss == "one member":
+        fit_uniform_noise(members[0], codes, row_weights)
+        places = [[0.0, -2.0], [0.7, 0.5], [-1.0, -4.0]]
+    else:
+        scales = np.array([1.0, 2.0, 0.5])
+        weigh(members, codes, rng.dirichlet(np.ones(4), 4), scales, row_weights)
+        places = [[1.0, 0.0, 0.0], [0.3, 0.2, 0.9], [2.0, 1.0, 3.0]]
+    (found,) = losses
+    for at in places:
+        expected = numerical_gradient(found, at)
+        np.testing.assert_allclose(found(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
 
 
 def test_weights_are_nonnegative_and_likelihood_is_exact():
@@ -322,19 +314,19 @@ def test_scales_do_not_change_the_optimum():
 
 
 def test_member_that_explains_noise_as_overlap_gets_less_weight():
-    # One is sure of the true classes, the other spreads its probability as the labels are given:
-    # without noise the second explains the labels best, through the noise the first does.
+    # The first member predicts the true classes, the second one the given labels. With the noise of
+    # the labels, the first explains the labels best; with almost no noise, the second.
     corruption = pair_flip(4, 0.4)
     logits, true, given = simulated(corruption, size=6.0)
     p = np.exp(log_softmax(logits, axis=1))
     overlap = centre(np.log(p @ corruption))
-    scales = np.ones(2)
-    through = weigh([logits, overlap], given, corruption, scales)
-    without = weigh([logits, overlap], given, symmetric(4, 1e-3), scales)
-    assert through.weights[0] > 3 * through.weights[1]
-    assert without.weights[1] > 3 * without.weights[0]
-    found = through.posterior([logits, overlap], given)
-    doubt = 1 - found[np.arange(len(given)), given]
+    noisy, clean = (
+        weigh([logits, overlap], given, noise, np.ones(2))
+        for noise in (corruption, symmetric(4, 1e-3))
+    )
+    assert noisy.weights[0] > 3 * noisy.weights[1]
+    assert clean.weights[1] > 3 * clean.weights[0]
+    doubt = doubts(noisy.posterior([logits, overlap], given), given)
     assert ((doubt > 0.5) == (given != true)).mean() > 0.95
 
 
@@ -353,7 +345,7 @@ def test_anchor_rows_recover_the_noise(corruption):
     noise = shrink(anchor_counts(logits, given, None), confusions(logits))
     np.testing.assert_allclose(noise, corruption, atol=0.06)
     model = weigh([logits], given, noise, np.ones(1))
-    doubt = 1 - model.posterior([logits], given)[np.arange(len(given)), given]
+    doubt = doubts(model.posterior([logits], given), given)
     assert doubt.mean() == pytest.approx(np.mean(given != true), abs=0.02)
     assert ((doubt > 0.5) == (given != true)).mean() > 0.95
 
@@ -361,15 +353,14 @@ def test_anchor_rows_recover_the_noise(corruption):
 @pytest.mark.parametrize("corruption", [symmetric(4, 0.3), pair_flip(4, 0.4)])
 def test_doubt_is_calibrated_if_the_noise_is_known(corruption):
     logits, true, given = simulated(corruption, n_rows=8000, size=2.0)
-    found = posterior(log_softmax(logits, axis=1), given, corruption)
-    doubt = 1 - found[np.arange(len(given)), given]
+    doubt = doubts(posterior(log_softmax(logits, axis=1), given, corruption), given)
     for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
-        some = (doubt >= low) & (doubt <= high)
-        assert np.mean((given != true)[some]) == pytest.approx(doubt[some].mean(), abs=0.04)
+        rows = (doubt >= low) & (doubt <= high)
+        assert np.mean((given != true)[rows]) == pytest.approx(doubt[rows].mean(), abs=0.04)
 
 
 def rows_that_agree(likely: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return logits of two classes, the surest rows first, and labels that agree as is likely."""
+    """Return logits of two classes with decreasing margins, and labels that agree by chance."""
     random = np.random.default_rng(seed)
     margin = np.repeat(np.linspace(4, 1, len(likely) // 2), 2)
     predicted = np.arange(len(likely)) % 2
@@ -386,15 +377,15 @@ def test_noise_alone_has_the_same_agreement_at_every_margin():
 
 
 def test_overlap_has_less_agreement_at_smaller_margins():
-    likely = np.linspace(1.0, -1.2, 2000).clip(0.5)  # at the surest fifth from 1 to .78
+    likely = np.linspace(1.0, -1.2, 2000).clip(0.5)  # from 1 to .78 in the first fifth
     found = [agreement_rises(*rows_that_agree(likely, seed)) for seed in range(20)]
     assert np.mean(found) > 2.5
     rates = [surest_rate(*rows_that_agree(likely, seed)) for seed in range(20)]
-    assert np.mean(rates) < 0.08  # of the whole fifth it is .11
+    assert np.mean(rates) < 0.08  # in the first fifth it is .11
 
 
 def test_different_noise_per_class_is_not_overlap():
-    """The class that is noisier is less sure as a whole: only rows of one class are compared."""
+    """All rows of the noisier class have smaller margins. Only rows of one class are compared."""
     random = np.random.default_rng(0)
     margin = np.r_[np.linspace(4, 3, 1000), np.linspace(2, 1, 1000)]
     predicted = np.repeat([0, 1], 1000)
@@ -408,7 +399,7 @@ def test_different_noise_per_class_is_not_overlap():
 
 @pytest.mark.parametrize("n_copies", [2, 6])
 def test_copies_of_rows_are_not_additional_evidence(n_copies):
-    """All copies of a row have its label, in any order of the rows."""
+    """All copies of a row have the same label."""
     likely = np.linspace(1.0, 0.4, 2000).clip(0.5)
     sure, labels = rows_that_agree(likely, 0)
     order = np.random.default_rng(0).permutation(2000 * n_copies)
@@ -418,12 +409,11 @@ def test_copies_of_rows_are_not_additional_evidence(n_copies):
     assert once > 0.5
     assert agreement_rises(*copied, groups) == pytest.approx(once, rel=0.05)
     assert agreement_rises(*copied) > 1.3 * once
-    # The surest rows are halved where copies make a difference of chance look like one.
-    plain = surest_rate(*rows_that_agree(np.full(2000, 0.7), 3))
-    same, labels = rows_that_agree(np.full(2000, 0.7), 3)
-    many = np.repeat(same, n_copies, axis=0), np.repeat(labels, n_copies)
-    found = surest_rate(*many, np.repeat(np.arange(2000), n_copies))
-    assert found == pytest.approx(plain, abs=0.01)
+    # Without groups, copies would make a difference by chance significant.
+    sure, labels = rows_that_agree(np.full(2000, 0.7), 3)
+    copied = np.repeat(sure, n_copies, axis=0), np.repeat(labels, n_copies)
+    found = surest_rate(*copied, np.repeat(np.arange(2000), n_copies))
+    assert found == pytest.approx(surest_rate(sure, labels), abs=0.01)
 
 
 def test_standard_error_with_groups():
@@ -435,19 +425,13 @@ def test_standard_error_with_groups():
     assert z_score(np.repeat(values, 5)) > 2 * z_score(values)
     assert standard_error(values, np.arange(200)) == standard_error(values)
     assert z_score(values, np.zeros(200, dtype=int)) == 0  # one group is no evidence
-    # Groups whose rows differ among themselves are worth no more than their rows.
+    # Even if the rows of a group differ more than others, the error is that of independent rows.
     assert standard_error(np.tile([0.0, 1.0], 50), np.arange(100) // 2) == pytest.approx(0.05)
-
-
-def test_large_logits_keep_their_order():
-    logits = np.array([[300.0, 200.0, 100.0, -600.0], [70.0, 90.0, -80.0, -80.0]])
-    assert centre(logits).argmax(axis=1).tolist() == [0, 1]
-    np.testing.assert_array_equal(np.argsort(centre(logits)[0]), np.argsort(logits[0]))
 
 
 @pytest.mark.parametrize("heavy", [60, 840])
 def test_standard_error_with_weights_and_groups(heavy):
-    """Against the spread of the mean over draws; the groups are among the first rows."""
+    """Compare with the standard deviation of the mean over draws. The first rows have groups."""
     rng = np.random.default_rng(0)
     weights = np.where(np.arange(900) < 60, 100.0, 0.01 if heavy == 60 else 1000.0)
     groups = np.where(np.arange(900) < 60, np.arange(900) // 4, np.arange(900))

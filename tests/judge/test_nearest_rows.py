@@ -1,4 +1,4 @@
-"""Nearest rows against a plain loop, and how near copies are."""
+"""Nearest rows against a plain loop, and the distance that defines near-duplicates."""
 
 import numpy as np
 import pytest
@@ -6,60 +6,48 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twohot.judge import nearest
-from twohot.judge.nearest import copy_distance, intrinsic_dimension, nearest_rows
+from twohot.judge.nearest import ABSENT, copy_distance, intrinsic_dimension, nearest_rows
+
+# Points of several lengths, one of them at the origin.
+POINTS = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+POINTS[7] = 0
+ALONE, GROUPS, OTHER_ROWS = np.arange(60), np.arange(60) // 13, POINTS[:9] + np.float32(0.1)
 
 
-def slow_nearest(points, k, of, groups):
-    index, distances = np.full((len(of), k), -1), np.full((len(of), k), np.inf)
-    for row, x in enumerate(of):
-        away = np.sqrt(((points.astype(float) - x) ** 2).sum(axis=1))
-        others = [j for j in range(len(points)) if groups is None or groups[row] != groups[j]]
-        found = sorted(others, key=lambda j, away=away: (away[j], j))[:k]
-        index[row, : len(found)], distances[row, : len(found)] = found, away[found]
+def slow_nearest(k, rows, groups, row_groups):
+    index, distances = np.full((len(rows), k), ABSENT), np.full((len(rows), k), np.inf)
+    for row, x in enumerate(rows):
+        gaps = np.sqrt(((POINTS.astype(float) - x) ** 2).sum(axis=1))
+        others = [j for j in range(60) if row_groups is None or row_groups[row] != groups[j]]
+        found = sorted(others, key=lambda j, gaps=gaps: (gaps[j], j))[:k]
+        index[row, : len(found)], distances[row, : len(found)] = found, gaps[found]
     return index, distances
-
-
-@pytest.fixture
-def points():
-    # Of several lengths, one at the origin.
-    made = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    made[7] = 0
-    return made
 
 
 @pytest.mark.parametrize("block_rows", [16, 256])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("k", [0, 1, 7, 59, 80])
-def test_neighbours_match_a_plain_loop(points, monkeypatch, block_rows, n_jobs, k) -> None:
+@pytest.mark.parametrize("k", [0, 1, 7, 50, 59, 80])
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({}, (POINTS, ALONE, ALONE)),
+        ({"groups": GROUPS}, (POINTS, GROUPS, GROUPS)),
+        ({"of": OTHER_ROWS}, (OTHER_ROWS, None, None)),
+        ({"of": OTHER_ROWS[:0]}, (OTHER_ROWS[:0], None, None)),
+        (
+            {"of": OTHER_ROWS, "groups": GROUPS, "row_groups": np.arange(9) - 1},
+            (OTHER_ROWS, GROUPS, np.arange(9) - 1),
+        ),
+    ],
+    ids=["all rows", "groups", "other rows", "no rows", "other rows with groups"],
+)
+def test_neighbours_match_a_plain_loop(monkeypatch, block_rows, n_jobs, k, case) -> None:
+    options, slow = case
     monkeypatch.setattr(nearest, "BLOCK_ROWS", block_rows)
-    own = np.arange(60)
-    index, distances = nearest_rows(points, k, n_jobs=n_jobs)
-    expected, away = slow_nearest(points, k, points, own)
+    index, distances = nearest_rows(POINTS, k, **options, n_jobs=n_jobs)
+    expected, gaps = slow_nearest(k, *slow)
     np.testing.assert_array_equal(index, expected)
-    np.testing.assert_allclose(distances, away, rtol=1e-12)
-
-
-@pytest.mark.parametrize("k", [3, 50])
-def test_rows_of_one_group_are_not_neighbours(points, k) -> None:
-    groups = np.arange(60) // 13
-    index, distances = nearest_rows(points, k, groups=groups, n_jobs=1)
-    expected, away = slow_nearest(points, k, points, groups)
-    np.testing.assert_array_equal(index, expected)
-    np.testing.assert_allclose(distances, away, rtol=1e-12)
-    assert (index == nearest.NO_NEIGHBOUR).any() == (k == 50)
-
-
-def test_neighbours_of_other_rows(points) -> None:
-    of, known = points[:9] + np.float32(0.1), points[9:]
-    index, distances = nearest_rows(known, 4, of=of, n_jobs=1)
-    expected, away = slow_nearest(known, 4, of, None)
-    np.testing.assert_array_equal(index, expected)
-    np.testing.assert_allclose(distances, away, rtol=1e-12)
-
-
-def test_empty_input_has_no_neighbours(points) -> None:
-    index, distances = nearest_rows(points, 3, of=points[:0], n_jobs=1)
-    assert index.shape == distances.shape == (0, 3)
+    np.testing.assert_allclose(distances, gaps, rtol=1e-12)
 
 
 def test_ties_follow_the_order_of_points() -> None:
@@ -83,7 +71,7 @@ def test_copies_by_chance_are_rare_in_any_dimension(dimension) -> None:
     points = np.random.default_rng(dimension).uniform(size=(2000, dimension)).astype(np.float32)
     _, distances = nearest_rows(points - np.float32(0.5), 10, n_jobs=2)
     assert intrinsic_dimension(distances) == pytest.approx(dimension, rel=0.25)
-    # Expected are 2000 · CHANCE = 0.2 rows; by chance there may be a pair.
+    # 2000 · CHANCE = 0.2 rows are expected; by chance there may be a pair.
     assert (distances[:, 0] <= copy_distance(distances)).sum() <= 2
 
 

@@ -1,4 +1,4 @@
-"""Probabilities of wrong labels that agree with what was checked, against slow twins."""
+"""Recalibrated probabilities of wrong labels, against slow twins."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from twohot.judge.recalibration import (
 
 
 def checked_data(seed, n_checked, n_rows=400):
-    """Probabilities that are half as high as they should be, and checked rows."""
+    """Return probabilities that are half of the true ones, checked rows, and their verdicts."""
     generator = np.random.default_rng(seed)
     p = generator.beta(1, 3, n_rows)
     p[generator.integers(0, n_rows, 5)] = np.nan
@@ -37,7 +37,7 @@ def test_ranking_stays_and_checked_rows_keep_their_verdict(seed, n_checked) -> N
     others = np.setdiff1d(np.flatnonzero(~np.isnan(p)), rows)
     assert (np.diff(found[others][np.argsort(p[others])]) >= 0).all()
     assert ((found[others] >= 0) & (found[others] <= 1)).all()
-    # Neither the order of the rows nor that of the checks matters, to the last bit.
+    # The order of the rows and of the checked rows changes no bit.
     moved = generator.permutation(len(p))
     place, shuffled = np.argsort(moved), generator.permutation(n_checked)
     again = recalibrate(p[moved], place[rows[shuffled]], wrong[shuffled])
@@ -45,14 +45,14 @@ def test_ranking_stays_and_checked_rows_keep_their_verdict(seed, n_checked) -> N
 
 
 def with_pseudo_rows(p, rows, wrong):
-    """Return checked rows and 25 that hold the model's own p, as heavy as 20 together."""
-    own = np.quantile(p[~np.isnan(p)], np.linspace(0.02, 0.98, 25))
+    """Return x, y and weights: checked rows, and 25 pseudo rows with a total weight of 20."""
+    pseudo = np.quantile(p[~np.isnan(p)], np.linspace(0.02, 0.98, 25))
     weights = np.append(np.ones(len(rows)), np.full(25, 20 / 25))
-    return np.append(p[rows], own), np.append(wrong, own), weights
+    return np.append(p[rows], pseudo), np.append(wrong, pseudo), weights
 
 
 def slow_platt(p, y, weights):
-    """The most probable shift and slope, by ever finer grids."""
+    """Return the most probable shift and slope, by a search on finer and finer grids."""
     z, a, c, width = logit(p), 0.0, 0.0, 8.0
     for _ in range(60):
         steps = width * np.linspace(-1, 1, 9)
@@ -64,33 +64,29 @@ def slow_platt(p, y, weights):
     return a, np.exp(c)
 
 
-@pytest.mark.parametrize("n_checked", [1, 12, 49])
-@pytest.mark.parametrize("seed", range(4))
-def test_few_checks_use_platt_scaling(seed, n_checked) -> None:
-    p, rows, wrong, _ = checked_data(seed, n_checked)
-    a, b = slow_platt(*with_pseudo_rows(p, rows, wrong))
+def certain_data(seed):
+    """Return probabilities 0 and 1, checked rows, and random verdicts."""
+    generator = np.random.default_rng(seed)
+    p = generator.integers(0, 2, 60).astype(float)
+    return p, generator.choice(60, 12, replace=False), generator.random(12) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("p", "rows", "wrong", "tolerance"),
+    [(*checked_data(seed, n)[:3], 1e-5) for seed in range(4) for n in (1, 12, 49)]
+    + [(*certain_data(seed), 1e-4) for seed in range(40)],
+)
+def test_few_checks_use_platt_scaling(p, rows, wrong, tolerance) -> None:
+    x, y, weights = with_pseudo_rows(p, rows, wrong)
+    a, b = slow_platt(np.clip(x, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), y, weights)
     others = np.setdiff1d(np.arange(len(p)), rows)
-    expected = expit(a + b * logit(p[others]))
-    np.testing.assert_allclose(recalibrate(p, rows, wrong)[others], expected, atol=1e-5)
-
-
-def test_certain_probabilities_that_checks_contradict_have_the_best_platt_scaling() -> None:
-    generator = np.random.default_rng(0)
-    for _ in range(40):
-        p = generator.integers(0, 2, 60).astype(float)
-        rows = generator.choice(60, 12, replace=False)
-        wrong = generator.random(12) < 0.5
-        x, y, weights = with_pseudo_rows(p, rows, wrong)
-        a, b = slow_platt(np.clip(x, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), y, weights)
-        others = np.setdiff1d(np.arange(60), rows)
-        expected = expit(a + b * bounded_logit(p[others]))
-        np.testing.assert_allclose(recalibrate(p, rows, wrong)[others], expected, atol=1e-4)
+    expected = expit(a + b * bounded_logit(p[others]))
+    np.testing.assert_allclose(recalibrate(p, rows, wrong)[others], expected, atol=tolerance)
 
 
 def slow_isotonic(x, y, weights):
-    """Pool neighbours that are out of order, one pair at a time."""
-    pools = [[a, b * w, w] for a, b, w in sorted(zip(x, y, weights, strict=True))]
-    blocks = [[[a], total, w] for a, total, w in pools]
+    """Return x and the regression: adjacent values out of order are pooled pair by pair."""
+    blocks = [[[a], b * w, w] for a, b, w in sorted(zip(x, y, weights, strict=True))]
     k = 0
     while k + 1 < len(blocks):
         first, second = blocks[k], blocks[k + 1]
@@ -117,7 +113,7 @@ def test_many_checks_use_isotonic_regression(seed, n_checked) -> None:
 def test_no_checks_change_nothing() -> None:
     p, rows, wrong, _ = checked_data(0, 5)
     np.testing.assert_array_equal(recalibrate(p, rows[:0], wrong[:0]), p)
-    # A row without a label says nothing of labels.
+    # Checked rows without a label are ignored.
     p[rows] = np.nan
     np.testing.assert_array_equal(recalibrate(p, rows, wrong), p)
 
@@ -134,7 +130,7 @@ def test_certain_probabilities_stay_finite(n_checked) -> None:
 
 @pytest.mark.parametrize("n_checked", [5, 30, 60])
 def test_one_surprise_does_not_move_all_rows(n_checked) -> None:
-    # A reviewer confirms flagged rows, and excludes one that was not in doubt.
+    # A reviewer confirms flagged rows, and finds an error in one that was almost certainly right.
     p = np.append(np.full(80, 0.99), np.full(320, 1e-6))
     rows = np.append(np.arange(n_checked - 1), 399)
     found = recalibrate(p, rows, np.ones(n_checked, dtype=bool))

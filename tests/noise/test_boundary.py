@@ -5,36 +5,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import softmax
 
 from twohot.noise import boundary_noise
 from twohot.noise.boundary import flip_probabilities
 
 
 @st.composite
-def probable_labels(draw, most=0.95):
+def probable_labels(draw):
     """Rows of probabilities, some of them certain to the last digit, labels and a rate."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     n_rows, n_classes = draw(st.integers(1, 40)), draw(st.integers(2, 5))
     spread = draw(st.sampled_from([0.1, 1.0, 20.0]))
-    logits = spread * generator.normal(size=(n_rows, n_classes))
-    probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities /= probabilities.sum(axis=1, keepdims=True)
-    return probabilities, generator.integers(0, n_classes, n_rows), draw(st.floats(0, most))
+    probabilities = softmax(spread * generator.normal(size=(n_rows, n_classes)), axis=1)
+    return probabilities, generator.integers(0, n_classes, n_rows), draw(st.floats(0, 0.9499))
 
 
 def plain_flip_probabilities(probabilities, codes, noise_rate):
     """The definition, its c by bisection."""
     ambiguity = 1.05 - probabilities[np.arange(len(codes)), codes]
-
-    def flip(c):
-        return np.minimum(0.95, c * ambiguity)
-
     # From 0.95 / 0.05 on every row is at the bound.
-    c = brentq(lambda c: flip(c).mean() - noise_rate, 0, 19.5, xtol=1e-13)
-    return flip(c)
+    c = brentq(lambda c: np.minimum(0.95, c * ambiguity).mean() - noise_rate, 0, 19.5, xtol=1e-13)
+    return np.minimum(0.95, c * ambiguity)
 
 
-@given(probable_labels(most=0.9499))
+@given(probable_labels())
 def test_rows_flip_as_often_as_the_definition_says(problem):
     np.testing.assert_allclose(
         flip_probabilities(*problem), plain_flip_probabilities(*problem), atol=1e-9
@@ -42,9 +37,8 @@ def test_rows_flip_as_often_as_the_definition_says(problem):
 
 
 def test_at_the_largest_rate_every_row_is_at_the_bound():
-    generator = np.random.default_rng(0)
-    probabilities = generator.dirichlet(np.full(3, 0.1), size=1000)
-    flip = flip_probabilities(probabilities, generator.integers(0, 3, 1000), 0.95)
+    probabilities = np.random.default_rng(0).dirichlet(np.full(3, 0.1), size=1000)
+    flip = flip_probabilities(probabilities, np.arange(1000) % 3, 0.95)
     np.testing.assert_allclose(flip, 0.95, rtol=1e-9)
 
 
@@ -63,24 +57,10 @@ def test_labels_follow_the_probabilities_of_their_row():
         expected[label] = 1 - flip[kind]
         rows = slice(1000 * kind, 1000 * (kind + 1))
         drawn = np.bincount(noisy.given_labels[rows], minlength=4) / 1000
-        # Four standard errors of a share of a thousand draws are at most 0.063.
+        # Four standard errors of a fraction of a thousand draws are at most 0.063.
         np.testing.assert_allclose(drawn, expected, atol=0.063)
         assert not drawn[expected == 0].any()
     assert noisy.noise_rate == pytest.approx(0.5, abs=0.02)
-
-
-def test_unlabelled_samples_stay_unlabelled():
-    generator = np.random.default_rng(0)
-    probabilities = generator.dirichlet(np.ones(2), size=50)
-    labels = np.array(["owl", "ant"], dtype=object)[np.arange(50) % 2]
-    order = ["owl", "ant"]
-    whole = boundary_noise(labels[10:], probabilities[10:], 0.5, random_state=0, classes=order)
-    labels[:10] = None
-    noisy = boundary_noise(labels, probabilities, 0.5, random_state=0, classes=order)
-    assert noisy.given_labels[:10].tolist() == [None] * 10
-    assert noisy.given_labels[10:].tolist() == whole.given_labels.tolist()
-    assert noisy.counts.sum() == 40
-    assert not noisy.flipped[:10].any()
 
 
 def test_certain_rows_keep_their_label_at_the_same_rate():
@@ -88,12 +68,8 @@ def test_certain_rows_keep_their_label_at_the_same_rate():
     codes = np.zeros(100, dtype=int)
     flip = flip_probabilities(probabilities, codes, 0.3)
     np.testing.assert_allclose(flip, [0.0] * 50 + [0.6] * 50)
-    with pytest.raises(
-        ValueError, match=r"noise_rate=0\.5 cannot be reached because 50 rows .* 0\.475"
-    ):
+    with pytest.raises(ValueError, match=r"=0\.5 cannot be reached because 50 rows .* 0\.475"):
         flip_probabilities(probabilities, codes, 0.5)
-    with pytest.raises(ValueError, match=r"noise_rate=0\.1 cannot be reached because 2 rows"):
-        boundary_noise([0, 1], np.eye(2), 0.1)
     assert not boundary_noise([0, 1], np.eye(2), 0.0).flipped.any()
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.noise import (
+    asymmetric,
     corrupt_labels,
     corrupt_table,
     corruption_for,
@@ -49,8 +50,7 @@ def test_record_agrees_with_the_labels(kind, rate, seed, exact):
     assert not counts[corruption == 0].any()
     known = {"kind": kind, "rate": rate, "seed": seed, "exact": exact, "split": "train"}
     known |= {"n_rows": 40, "n_changed": changed.sum(), "matrix": record["matrix"]}
-    assert record == known
-    assert json.loads(json.dumps(record)) == record
+    assert json.loads(json.dumps(record)) == record == known
     assert noisy.provenance["made"] == "here"
     assert noisy.features is TABLE.features
 
@@ -62,11 +62,12 @@ def test_labels_are_those_of_corrupt_labels():
     assert (corrupt_table(WHOLE, corruption, seed=4).labels != expected).any()
 
 
-def test_matrix_of_each_kind():
-    np.testing.assert_array_equal(corruption_for(TABLE, "pair_flip", 0.2), pair_flip(4, 0.2))
+@pytest.mark.parametrize("make", [symmetric, asymmetric, pair_flip, superclass_noise])
+def test_matrix_of_each_kind(make):
     # A superclass without classes does not count.
-    expected = superclass_noise([0, 0, 1, 1], 0.2)
-    np.testing.assert_array_equal(corruption_for(TABLE, "superclass", 0.2), expected)
+    expected = make([0, 0, 1, 1] if make is superclass_noise else 4, 0.2)
+    kind = make.__name__.removesuffix("_noise")
+    np.testing.assert_array_equal(corruption_for(TABLE, kind, 0.2), expected)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from twohot.noise import make_features
 
-SMALL = {"n_classes": 6, "n_per_class": 20, "n_features": 16, "same_class": 0.4}
-
 
 def gram_of(model):
     """Return the requested inner products of classes."""
@@ -22,9 +20,13 @@ def gram_of(model):
 
 
 def made_of(model, **others):
-    return make_features(
-        **{"n_classes": len(model["superclass"]), "random_state": 0} | model | others
-    )
+    n_classes = len(model["superclass"])
+    return make_features(**{"n_classes": n_classes, "random_state": 0} | model | others)
+
+
+def small(same_class=0.4, **options):
+    size = {"n_classes": 6, "n_per_class": 20, "n_features": 16}
+    return make_features(**size | {"random_state": 0} | options, same_class=same_class)
 
 
 def mean_correlations(made):
@@ -116,22 +118,19 @@ def test_rows_of_all_blocks_differ():
 
 
 def test_seed_decides_the_features():
-    first, again, other = (
-        make_features(**SMALL, random_state=state) for state in (7, np.random.default_rng(7), 8)
-    )
+    states = (7, np.random.default_rng(7), 8)
+    first, again, other = (small(random_state=state) for state in states)
     np.testing.assert_array_equal(first.features, again.features)
     np.testing.assert_array_equal(first.class_means, again.class_means)
     assert not np.array_equal(first.features, other.features)
 
 
 def test_extreme_correlations():
-    noise_only = make_features(**SMALL | {"same_class": 0.0}, random_state=0)
-    assert not noise_only.class_means.any()
-    no_noise = make_features(**SMALL | {"same_class": 1.0}, random_state=0)
+    assert not small(same_class=0.0).class_means.any()
+    no_noise = small(same_class=1.0)
     np.testing.assert_allclose(no_noise.features, no_noise.class_means[no_noise.labels], atol=1e-6)
     assert no_noise.superclass.tolist() == list(range(6))
-    two = SMALL | {"n_classes": 2, "same_class": 1.0}
-    opposite = make_features(**two, elsewhere=-1.0, random_state=0)
+    opposite = small(n_classes=2, same_class=1.0, elsewhere=-1.0)
     np.testing.assert_allclose(opposite.class_means[0], -opposite.class_means[1], atol=1e-9)
 
 

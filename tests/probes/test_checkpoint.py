@@ -17,7 +17,7 @@ from twohot.probes.checkpoint import OtherFitError, checkpoint_at, fingerprint
 from twohot.rows import AS_THEY_ARE, open_features
 from twohot.rows.coordinates import choose_coordinates
 from twohot.rows.principal_axes import WholeBasis
-from twohot.solve.objective import Evaluation
+from twohot.solve import Evaluation
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -28,28 +28,28 @@ def path(tmp_path):
     return tmp_path / "fit.npz"
 
 
-class StoppedError(Exception):
-    """Raised to interrupt a fit."""
-
-
 class Progress(io.StringIO):
     """Receives the lines of progress, and interrupts the fit at a given round."""
 
-    def __init__(self, stop_at=None):
-        super().__init__()
-        self.stop_at = stop_at
+    stop_at = None
 
     def write(self, line):
         if f"round {self.stop_at} " in line:
-            raise StoppedError
+            raise InterruptedError
         return super().write(line)
 
 
 def fitted_rounds(probe, path, stop_at=None):
     """Fit a probe of verbosity 2; return the numbers of the rounds that took steps."""
-    with redirect_stderr(Progress(stop_at)) as progress, suppress(StoppedError):
+    with redirect_stderr(Progress()) as progress, suppress(InterruptedError):
+        progress.stop_at = stop_at
         probe.fit(X, Y, checkpoint=path)
     return sorted(set(map(int, re.findall(r"round (\d) .*: step", progress.getvalue()))))
+
+
+def check_rejected(path, probe, *given):
+    with pytest.raises(OtherFitError, match=r"checkpoint=.* belongs to another fit"):
+        probe.fit(*given, checkpoint=path)
 
 
 @pytest.mark.parametrize("probe", [DistilledProbe(n_rounds=4), PartialLabelProbe()], ids=str)
@@ -91,8 +91,7 @@ def test_rejects_checkpoint_of_another_fit(path):
         (DistilledProbe(n_rounds=2), X[::-1], Y),  # has the same mean
     ]
     for probe, rows, labels in others:
-        with pytest.raises(OtherFitError, match=r"checkpoint=.* belongs to another fit"):
-            probe.fit(rows, labels, checkpoint=path)
+        check_rejected(path, probe, rows, labels)
 
 
 def test_start_is_identified_by_its_numbers(path):
@@ -100,8 +99,7 @@ def test_start_is_identified_by_its_numbers(path):
     expected = LinearProbe(loss="gce", start=start).fit(X, Y, checkpoint=path)
     again = LinearProbe(loss="gce", start=start.tolist()).fit(X, Y, checkpoint=path)
     np.testing.assert_array_equal(again.coef_, expected.coef_)
-    with pytest.raises(OtherFitError, match="belongs to another fit"):
-        LinearProbe(loss="gce", start=-start).fit(X, Y, checkpoint=path)
+    check_rejected(path, LinearProbe(loss="gce", start=-start), X, Y)
 
 
 def test_rejects_other_rows_and_weights_without_centring(path):
@@ -112,8 +110,7 @@ def test_rejects_other_rows_and_weights_without_centring(path):
     one_other = np.where(np.arange(len(X))[:, None] == 7, X[[8]], X)
     others = [(one_other, weights), (X, weights[::-1]), (generator.normal(size=X.shape), weights)]
     for rows, other_weights in others:
-        with pytest.raises(OtherFitError, match="belongs to another fit"):
-            probe.fit(rows, Y, other_weights, checkpoint=path)
+        check_rejected(path, probe, rows, Y, other_weights)
     assert np.array_equal(probe.fit(X, Y, weights, checkpoint=path).coef_, fitted)
 
 
@@ -123,7 +120,7 @@ def test_rejects_rounds_along_other_axes(path):
     flipped[:, -1] *= -1  # as another machine may
     other = replace(coordinates, axes=replace(coordinates.axes, basis=WholeBasis(flipped)))
     about = {"made": {}, "column": Y, "classes": np.unique(Y), "preparation": AS_THEY_ARE}
-    end = Evaluation(np.ones((5, 12)), 0.5, np.ones((5, 12)), np.ones(5), None)
+    end = Evaluation(np.ones((5, 12)), 0.5, np.ones((5, 12)), np.ones(5), np.ones((5, 12)))
     checkpoint_at(path, coordinates, **about).add_tried("ridge 3", end, 7.0)
     found, n_passes = checkpoint_at(path, coordinates, **about).tried("ridge 3")
     assert (found.value, n_passes) == (0.5, 7.0)
@@ -155,23 +152,23 @@ ROWS = np.random.default_rng(0).normal(1, 1, (300, 7)).astype(np.float32)
 WEIGHTS = np.random.default_rng(1).random(300)
 
 
-def difference(rows):
+def difference(rows, weights=WEIGHTS, **options):
     expected = fingerprint(prepared_rows(ROWS, weights=WEIGHTS))
-    return np.linalg.norm(fingerprint(rows) - expected) / np.linalg.norm(expected)
+    found = fingerprint(prepared_rows(rows, weights=weights, **options))
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
 def test_fingerprint_does_not_depend_on_blocks_chunks_and_coordinates():
     da = pytest.importorskip("dask.array")
     chunked = open_features(da.from_array(ROWS, chunks=(90, 7)))
     turned = ROWS @ ortho_group.rvs(7, random_state=0).astype(np.float32)
-    assert difference(prepared_rows(ROWS, weights=WEIGHTS, block_rows=77)) < 1e-6
-    assert difference(prepared_rows(turned, weights=WEIGHTS)) < 1e-6
-    assert difference(prepared_rows(chunked, weights=WEIGHTS, block_rows=None)) < 1e-6
+    for rows, block_rows in ((ROWS, 77), (turned, 64), (chunked, None)):
+        assert difference(rows, block_rows=block_rows) < 1e-6
 
 
 def test_fingerprint_depends_on_rows_and_their_order():
     swapped = [1, 0, *range(2, 300)]
     one_other = np.where(np.arange(300)[:, None] == 200, ROWS[[7]], ROWS)
-    assert difference(prepared_rows(ROWS[swapped], weights=WEIGHTS[swapped])) > 1e-4
-    assert difference(prepared_rows(ROWS, weights=WEIGHTS[swapped])) > 1e-4
-    assert difference(prepared_rows(one_other, weights=WEIGHTS)) > 1e-4
+    assert difference(ROWS[swapped], WEIGHTS[swapped]) > 1e-4
+    assert difference(ROWS, WEIGHTS[swapped]) > 1e-4
+    assert difference(one_other) > 1e-4

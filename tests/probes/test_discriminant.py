@@ -9,38 +9,38 @@ import discriminant_twin
 import problems
 import twin
 from twohot import DiscriminantProbe
-from twohot.probes import discriminant_probe
+from twohot.probes import discriminant
 from twohot.probes.discriminant import (
     LITTLE_SHRINKAGES,
     SHRINKAGES,
-    choose_shrinkage,
     class_moments,
     discriminant_coef,
     leave_one_out_logits,
 )
+from twohot.probes.discriminant_probe import LEAST_SHRINKAGE
 from twohot.rows.open import open_rows
 from twohot.rows.preparation import AS_THEY_ARE
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
 
-# Classes of 30, 12, 6, 2 and 1 rows.
+# Classes of 30, 12, 6, 2 and 1 rows in 4 dimensions.
 SIZES = (30, 12, 6, 2, 1)
+GENERATOR = np.random.default_rng(0)
+CODES = GENERATOR.permutation(np.repeat(np.arange(len(SIZES)), SIZES))
+Z = GENERATOR.normal(size=(len(CODES), 4)) + GENERATOR.normal(size=(5, 4))[CODES]
+Z *= [3, 1, 1, 0.2]
 
 
-def unequal():
-    generator = np.random.default_rng(0)
-    labels = generator.permutation(np.repeat(np.arange(len(SIZES)), SIZES))
-    Z = generator.normal(size=(len(labels), 4)) + generator.normal(size=(5, 4))[labels]
-    return Z * [3, 1, 1, 0.2], labels
+def rows_and_moments(order=slice(None), v=None):
+    """Return the rows of Z as they are, in blocks, with their labels, and the class moments."""
+    rows = open_rows(Z[order], AS_THEY_ARE, n_classes=5, weights=v, block_rows=16)
+    rows.attach("labels", CODES[order])
+    return rows, class_moments(rows, np.eye(4))
 
 
-def labelled_rows(Z, labels, v=None):
-    """Return rows as they are, in blocks, with their labels."""
-    n_classes = int(labels.max()) + 1
-    rows = open_rows(Z, AS_THEY_ARE, n_classes=n_classes, weights=v, block_rows=16)
-    rows.attach("labels", labels)
-    return rows
+def assert_near(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
 # The fit -----------------------------------------------------------------------------------------
@@ -58,8 +58,7 @@ def test_logits_equal_those_of_scikit_learn(shrinkage, n_axes, units):
     axes, *_ = np.linalg.lstsq(train, discriminant_twin.along_axes(train, n_axes=n_axes))
     known = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(train @ axes, Y)
     for rows, along in ((X, train @ axes), (X_test, prepared[len(X) :] @ axes)):
-        expected = known.decision_function(along)
-        np.testing.assert_allclose(probe.decision_function(rows), expected, rtol=0, atol=1e-9)
+        assert_near(probe.decision_function(rows), known.decision_function(along))
         np.testing.assert_array_equal(probe.predict(rows), known.predict(along))
 
 
@@ -72,11 +71,9 @@ def test_logits_equal_those_of_the_plain_twin(center, normalize, n_rows, weighte
     probe = DiscriminantProbe(shrinkage=0.1, center=center, normalize=normalize)
     found = probe.fit(rows, labels, v).decision_function(rows)
     v = None if v is None else v / v.mean()
-    Z = discriminant_twin.along_axes(
-        twin.prepare(rows, center=center, normalize=normalize, v=v), v=v
-    )
-    expected = discriminant_twin.logits(Z, labels, 5, 0.1, v)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    prepared = twin.prepare(rows, center=center, normalize=normalize, v=v)
+    along = discriminant_twin.along_axes(prepared, v=v)
+    assert_near(found, discriminant_twin.logits(along, labels, 5, 0.1, v))
 
 
 def test_scale_of_features_does_not_matter():
@@ -84,7 +81,7 @@ def test_scale_of_features_does_not_matter():
         DiscriminantProbe(normalize=False).fit(scale * X, Y).predict_proba(scale * X)
         for scale in (1, 1000)
     )
-    np.testing.assert_allclose(other, one, rtol=0, atol=1e-9)
+    assert_near(other, one)
 
 
 @pytest.mark.parametrize(("stored", "atol"), [(sp.csr_array, 1e-9), (np.float32, 2e-4)])
@@ -107,84 +104,75 @@ def test_number_of_products_with_all_rows():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shrinkage", [1e-6, 0.003, 0.3, 1])
 def test_leave_one_out_equals_fits_without_each_row(shrinkage, weighted):
-    Z, labels = unequal()
     v = np.random.default_rng(1).uniform(0.5, 2, len(Z)) if weighted else None
-    rows = labelled_rows(Z, labels, v)
-    found = leave_one_out_logits(rows, class_moments(rows, np.eye(4)), shrinkage)
+    found = leave_one_out_logits(*rows_and_moments(v=v), shrinkage)
     v = None if v is None else v / v.mean()
-    expected = discriminant_twin.leave_one_out(Z, labels, 5, shrinkage, v)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert_near(found, discriminant_twin.leave_one_out(Z, CODES, 5, shrinkage, v))
 
 
 def test_probe_leaves_out_rows_along_the_axes_of_all_rows():
     found = DiscriminantProbe(shrinkage=0.1).fit_leave_one_out(X[:60], Y[:60])
-    Z = discriminant_twin.along_axes(twin.prepare(X[:60]))
-    expected = discriminant_twin.leave_one_out(Z, Y[:60], 5, 0.1)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    along = discriminant_twin.along_axes(twin.prepare(X[:60]))
+    assert_near(found, discriminant_twin.leave_one_out(along, Y[:60], 5, 0.1))
 
 
 def test_left_out_row_without_weight_has_the_logits_of_the_fit():
     v = np.where(np.arange(len(X)) % 4, 1.0, 0.0)
     probe = DiscriminantProbe(shrinkage=0.1)
     left_out = probe.fit_leave_one_out(X, Y, v)[v == 0]
-    np.testing.assert_allclose(left_out, probe.decision_function(X[v == 0]), rtol=0, atol=1e-9)
+    assert_near(left_out, probe.decision_function(X[v == 0]))
 
 
 TRIED = (0.001, 0.01, 0.5, 0.99, 1)
 
 
-def test_shrinkage_agrees_best_without_each_row():
-    Z, labels = unequal()
-    agreement = {
-        shrinkage: np.mean(
-            discriminant_twin.leave_one_out(Z, labels, 5, shrinkage).argmax(axis=1) == labels
-        )
-        for shrinkage in TRIED
-    }
+@pytest.fixture
+def compared(monkeypatch):
+    """Return a function that chooses one of TRIED: the rows of the sample, and the choice."""
+    monkeypatch.setattr(discriminant, "shrinkages_for", lambda _: TRIED)
+
+    def choose(rows, moments, most_rows=60):
+        monkeypatch.setattr(discriminant, "COMPARED_ROWS", most_rows)
+        taken, take = [], rows.take
+        rows.take = lambda index: taken.append(index) or take(index)
+        return taken, discriminant.choose_shrinkage(rows, moments)
+
+    return choose
+
+
+def test_shrinkage_agrees_best_without_each_row(compared):
+    left_out = {each: discriminant_twin.leave_one_out(Z, CODES, 5, each) for each in TRIED}
+    agreement = {each: np.mean(left_out[each].argmax(axis=1) == CODES) for each in TRIED}
     assert len(set(agreement.values())) > 2
-    rows = labelled_rows(Z, labels)
-    chosen = choose_shrinkage(rows, class_moments(rows, np.eye(4)), TRIED)
-    best = max(agreement.values())
-    assert chosen == max(each for each, value in agreement.items() if value == best)
-
-
-def rows_compared(rows, moments, most_rows):
-    """Return the rows on which shrinkages are compared, and the chosen one."""
-    taken, take = [], rows.take
-    rows.take = lambda index: taken.append(index) or take(index)
-    return taken, choose_shrinkage(rows, moments, TRIED, most_rows=most_rows)
+    taken, chosen = compared(*rows_and_moments())
+    assert taken == []  # all rows are compared
+    assert chosen == max(each for each in TRIED if agreement[each] == max(agreement.values()))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_compared_rows_do_not_depend_on_the_order(seed):
-    Z, labels = unequal()
-    moments = class_moments(labelled_rows(Z, labels), np.eye(4))
+def test_compared_rows_do_not_depend_on_the_order(seed, compared):
     order = np.random.default_rng(seed).permutation(len(Z))
-    (expected,), _ = rows_compared(labelled_rows(Z, labels), moments, 20)
-    (found,), _ = rows_compared(labelled_rows(Z[order], labels[order]), moments, 20)
+    rows, moments = rows_and_moments()
+    (expected,), _ = compared(rows, moments, 20)
+    (found,), _ = compared(rows_and_moments(order)[0], moments, 20)
     assert len(found) == 20
     np.testing.assert_array_equal(np.sort(order[found]), expected)
-    assert rows_compared(labelled_rows(Z, labels), moments, len(Z))[0] == []  # all
 
 
-def test_rows_without_weight_are_not_compared():
-    Z, labels = unequal()
+def test_rows_without_weight_are_not_compared(compared):
     weights = (np.arange(len(Z)) % 3 == 0).astype(float)
-    rest = labelled_rows(Z[weights > 0], labels[weights > 0])
-    moments = class_moments(rest, np.eye(4))
-    rows = labelled_rows(Z, labels, weights)
-    (taken,), chosen = rows_compared(rows, moments, int(weights.sum()))
+    rest, moments = rows_and_moments(weights > 0)
+    rows, _ = rows_and_moments(v=weights)
+    (taken,), chosen = compared(rows, moments, int(weights.sum()))
     np.testing.assert_array_equal(taken, np.flatnonzero(weights))
-    assert chosen == choose_shrinkage(rest, moments, TRIED)
+    assert chosen == compared(rest, moments)[1]
 
 
 def test_leaves_out_row_that_is_the_whole_spread_of_its_class():
-    rows = np.repeat(np.eye(4), 30, axis=0)
-    labels = np.repeat(np.arange(4), 30)
+    rows, labels = np.repeat(np.eye(4), 30, axis=0), np.repeat(np.arange(4), 30)
     labels[0] = 1
     for dtype in (np.float32, np.float64):
-        probe = DiscriminantProbe(shrinkage=0.003)
-        logits = probe.fit_leave_one_out(rows.astype(dtype), labels)
+        logits = DiscriminantProbe(shrinkage=0.003).fit_leave_one_out(rows.astype(dtype), labels)
         assert logits[0].argmax() == 0, dtype
     generator = np.random.default_rng(0)
     wide, codes = generator.normal(size=(60, 100)), np.arange(60) % 3
@@ -226,7 +214,7 @@ def test_separates_classes_without_spread():
 def test_left_out_row_is_not_predicted_its_unique_label():
     labels = DATA.true_labels.copy()
     probe = DiscriminantProbe(shrinkage=0.1).fit(X, labels)
-    row = int(np.argmax(probe.decision_function(X)[:, 2]))  # the surest one of class 2
+    row = int(np.argmax(probe.decision_function(X)[:, 2]))  # the most confident one of class 2
     labels[row] = 5
     left_out = probe.fit_leave_one_out(X, labels)
     assert probe.predict(X[[row]])[0] == 5
@@ -248,13 +236,11 @@ def test_fits_one_row_with_all_of_the_weight():
 
 
 def test_class_without_weight_has_the_mean_of_all_rows():
-    Z, labels = unequal()
-    v = np.where(labels == 2, 0.0, 1.0)
-    rows = labelled_rows(Z, labels, v)
-    coef, intercept = discriminant_coef(class_moments(rows, np.eye(4)), 0.1)
-    known, known_intercept = discriminant_twin.fit(Z, labels, 5, 0.1, v / v.mean())
-    np.testing.assert_allclose(coef, known, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(intercept, known_intercept, rtol=0, atol=1e-9)
+    v = np.where(CODES == 2, 0.0, 1.0)
+    found = discriminant_coef(rows_and_moments(v=v)[1], 0.1)
+    expected = discriminant_twin.fit(Z, CODES, 5, 0.1, v / v.mean())
+    for one, other in zip(found, expected, strict=True):
+        assert_near(one, other)
 
 
 def test_verbose_prints_the_shrinkage(capsys):
@@ -265,5 +251,5 @@ def test_verbose_prints_the_shrinkage(capsys):
 
 def test_least_shrinkage_is_invertible():
     rows = np.hstack([X, X])  # half of the axes have no variance
-    probe = DiscriminantProbe(shrinkage=discriminant_probe.LEAST_SHRINKAGE).fit(rows, Y)
+    probe = DiscriminantProbe(shrinkage=LEAST_SHRINKAGE).fit(rows, Y)
     assert np.isfinite(probe.coef_).all()

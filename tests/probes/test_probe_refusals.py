@@ -18,12 +18,14 @@ from twohot import (
     DistilledProbe,
     LinearProbe,
     PartialLabelProbe,
+    explain_label,
     find_data_issues,
     find_label_issues,
     forecast,
     top_candidates,
 )
 from twohot.base import ArgumentError
+from twohot.judge import out_of_fold_probabilities
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -115,6 +117,11 @@ INVALID_DATA = [
     (r"X has shape \(300,\): pass rows of features", {"X": X[:, 0].tolist()}),
     (r"X has shape \(300,\): pass rows of features", {"X": FRAME["x0"]}),
     ("dim 3", {"X": X[:, :, np.newaxis]}),
+    ("X has equal column names", {"X": pd.DataFrame(X[:, :2], columns=["a", "a"])}),
+    (
+        "X has a sparse column .* with fill value nan",
+        {"X": pd.DataFrame(X).astype(pd.SparseDtype("float"))},
+    ),
     ("X has rows of different lengths: pass the same", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
     ("y has 299 labels and X has 300 rows: pass one label per row", {"y": Y[:-1]}),
     ("requires y to be passed, but the target y is None", {"y": None}),
@@ -152,9 +159,10 @@ def test_rejects_labels_passed_as_features(call):
         call(Y, Y)
 
 
-def test_rejects_objects_that_are_no_numbers():
+@pytest.mark.parametrize("X", [np.full((4, 2), object()), [[{}]] * 4])
+def test_rejects_objects_that_are_no_numbers(X):
     with pytest.raises(TypeError, match=r"X is not numeric .*: pass numbers, one"):
-        LinearProbe().fit(np.full((4, 2), object()), [0, 1, 0, 1])
+        LinearProbe().fit(X, [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])
@@ -282,6 +290,56 @@ def test_rejects_invalid_candidates(outputs, n_candidates, message):
         top_candidates(outputs, n_candidates)
 
 
+# Labels and weights in another order than the rows of X ---------------------------------------
+
+CODES = np.arange(60) % 3
+ROWS = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)) + 3 * np.eye(3, 4)[CODES])
+ROWS.columns = list("abcd")
+NAMED = ROWS.set_axis([f"row {number}" for number in range(60)])
+SERIES = pd.Series(CODES, ROWS.index)
+REVERSED = SERIES.iloc[::-1]
+ONES = pd.Series(1.0, REVERSED.index)
+
+CALLS = {
+    **{make.__name__: make().fit for make in (*PROBES, DiscriminantProbe, AutoProbe)},
+    "leave one out": DiscriminantProbe().fit_leave_one_out,
+    "score": lambda X, y: LinearProbe().fit(ROWS, CODES).score(X, y),
+    "out of fold": lambda X, y: out_of_fold_probabilities(LinearProbe(), X, y),
+    "find_label_issues": find_label_issues,
+    "forecast": forecast,
+    "explain_label": lambda X, y: explain_label(X, y, [0]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_rejects_labels_in_another_order(call):
+    for X, y in ((ROWS, REVERSED), (NAMED, SERIES.set_axis(NAMED.index).iloc[::-1])):
+        with pytest.raises(ValueError, match=r"y has another index than X.*pass y\.loc\[X\.index"):
+            CALLS[call](X, y)
+
+
+OTHER_ORDER = [
+    (LinearProbe().fit, {"y": SERIES, "sample_weight": ONES}),
+    (AutoProbe().fit, {"y": SERIES, "sample_weight": ONES}),
+    (LinearProbe().fit(ROWS, SERIES).score, {"y": SERIES, "sample_weight": ONES}),
+    (AutoProbe().fit, {"y": SERIES, "groups": ONES}),
+    (LinearProbe().fit_soft, {"targets": pd.get_dummies(REVERSED, dtype=float)}),
+]
+
+
+@pytest.mark.parametrize(("call", "given"), OTHER_ORDER)
+def test_rejects_other_arguments_in_another_order(call, given):
+    with pytest.raises(ValueError, match=f"{[*given][-1]} has another index than X"):
+        call(ROWS, **given)
+
+
+@pytest.mark.parametrize("X", [ROWS, NAMED, ROWS.to_numpy()], ids=["counted", "named", "array"])
+@pytest.mark.parametrize("y", [SERIES, CODES, CODES.tolist()], ids=["series", "array", "list"])
+def test_default_index_is_ignored(X, y):
+    assert LinearProbe().fit(X, y).score(X, y) > 0.9
+    assert LinearProbe().fit(NAMED, SERIES.set_axis(NAMED.index)).score(NAMED, y) > 0.9
+
+
 # New rows, and fits that fail ---------------------------------------------------------------------
 
 
@@ -308,18 +366,14 @@ def test_probe_that_is_not_fitted_raises(tmp_path):
 
 def test_score_rejects_unknown_labels():
     probe = LinearProbe().fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
-    ):
+    message = r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
+    with pytest.raises(ValueError, match=message):
         probe.score(X[:3], ["y", "z", "y"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         probe.score(X, Y[:-1])
 
 
-@pytest.mark.parametrize(
-    "probe",
-    [LinearProbe(), DiscriminantProbe(), AutoProbe()],
-)
+@pytest.mark.parametrize("probe", [LinearProbe(), DiscriminantProbe(), AutoProbe()], ids=str)
 def test_failed_fit_leaves_the_probe_unchanged(probe):
     bad = changed(np.nan)[:, :4]
     check_rejected("contains NaN", bad, probe=probe)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from twohot.review.page import joined_script
+from twohot.review.page import joined_script, write_review
+from twohot.review.records import ReviewRows, ReviewSummary
 
 # Modules that need no elements of a page.
 WITHOUT_ELEMENTS = ("state", "decision_file", "storage", "filters")
@@ -40,9 +41,27 @@ class Storage:
 
 
 def json_of(path: Path) -> str:
-    """Return the embedded data of a page."""
+    """Return the embedded data of a page as JSON."""
     found = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
     return found.group(1)
+
+
+def data_of(folder: Path, rows: ReviewRows, summary: ReviewSummary | None = None, **options) -> Any:
+    """Write a page, and return its embedded data."""
+    write_review(folder / "report.html", rows, summary or ReviewSummary(), **options)
+    return json.loads(json_of(folder / "report.html"))
+
+
+def run_node(content: Any, *arguments: str) -> Any:
+    """Return the JSON that node prints; it reads the content as JSON."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: the scripts of the report are not tested in it")
+    done = subprocess.run(  # noqa: S603 (of this folder's own scripts)
+        [node, *arguments], input=json.dumps(content), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def run_page(
@@ -53,9 +72,6 @@ def run_page(
     modules: Sequence[str] = WITHOUT_ELEMENTS,
 ) -> Any:
     """Return the result of a function body in JavaScript, whose variable is `argument`."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed: the scripts of the report are not tested in it")
     storage = storage or Storage()
     task = {
         "page": json_of(path),
@@ -65,10 +81,6 @@ def run_page(
         "code": f"(argument, kept) => {{ {joined_script(modules)}\n{code} }}",
         "argument": argument,
     }
-    done = subprocess.run(  # noqa: S603 (of this folder's own scripts)
-        [node, "-e", STAND_INS], input=json.dumps(task), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = run_node(task, "-e", STAND_INS)
     storage.texts = found["stored"]
     return found.get("answer")  # none: nothing is returned

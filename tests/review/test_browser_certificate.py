@@ -1,6 +1,7 @@
 """Pages for certificates in a real browser: a review with a bound, a check, a certified list."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -87,8 +88,10 @@ def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path
     page.press("u")
     n_more = page.decide(N_ROWS, lambda row: bool(WRONG[row]))
     assert n_more < N_ROWS - 60
-    assert page.said("bound").startswith("At most ")
-    assert page.said("bound").endswith("% of 300 labels are still wrong (95 %); 5 % is reached.")
+    reached = "wrong (95 % confidence); the target of 5 % is reached."
+    assert re.fullmatch(
+        rf"At most [\d.]+ % of 300 labels are still {re.escape(reached)}", page.said("bound")
+    )
     path = page.saved("certificate.json", "export")
     full = verify_certificate(path, rows)
     alone = verify_certificate(path, data=tmp_path / "labels.csv")
@@ -121,7 +124,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
 
     page.decide(2 * N_ROWS, is_wrong)
     assert max(looks.values()) == looks[298] == 3
-    assert "Second looks differ in" in page.said("correction")
+    assert "Second verdicts differ on" in page.said("correction")
     path = page.saved("certificate.json", "export")
     found = verify_certificate(path, rows)
     assert found.corrected is not None
@@ -138,7 +141,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     )
     page.browser.refresh()
     assert page.said("progress-text") == "30 decisions"
-    assert "stored verdicts ignored: of another review" in page.said("status")
+    assert "stored verdicts ignored: they belong to another review" in page.said("status")
     kept = "return localStorage[logKey(0)]"
     before = page.script(kept)
     page.press("r")  # a copy of what was stored is kept

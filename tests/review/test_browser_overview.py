@@ -51,8 +51,9 @@ def test_overview_lists_groups_and_labels_by_wrong_labels(opened) -> None:
 
 
 def test_correlations_leave_out_classes_of_one_row(opened) -> None:
-    correlation = np.array([[0.5, 0.1, np.nan, 0.2], [0.1, 0.6, np.nan, 0.3], [np.nan] * 4])
-    correlation = np.vstack([correlation, [0.2, 0.3, np.nan, 0.7]])
+    correlation = np.full((4, 4), np.nan)
+    known = np.ix_([0, 1, 3], [0, 1, 3])
+    correlation[known] = [[0.5, 0.1, 0.2], [0.1, 0.6, 0.3], [0.2, 0.3, 0.7]]
     page = opened(audit_rows(40), correlation=correlation, class_order=np.array([3, 1, 0, 2]))
     page.click("tab-overview")
     cells = page.each("#correlation-map tbody tr", CELLS)

@@ -20,7 +20,6 @@ from twohot.review.records import (
     ChoiceCurve,
     Curve,
     Method,
-    ReviewRows,
     ReviewSummary,
     RowFinding,
 )
@@ -28,22 +27,21 @@ from twohot.tables.csv_file import read_csv
 from twohot.tables.row_ids import RowIds
 
 
-def flagged(rows: ReviewRows, key: Any, **order: Any) -> list[int]:
-    """Return the flagged rows in the order of a key."""
-    return sorted(rows.flagged.tolist(), key=key, **order)
-
-
 def test_sorts_rows(opened) -> None:
     rows = audit_rows(40)
     page = opened(rows)
-    assert page.shown() == flagged(rows, lambda i: rows.label_quality[i])
+
+    def flagged(key: Any) -> list[int]:
+        return sorted(rows.flagged.tolist(), key=lambda row: key[row])
+
+    assert page.shown() == flagged(rows.label_quality)
     page.choose("sort", "confidence")
-    assert page.shown() == flagged(rows, lambda i: -rows.confidence[i])
+    assert page.shown() == flagged(-rows.confidence)
     page.click("direction")
-    assert page.shown() == flagged(rows, lambda i: rows.confidence[i])
+    assert page.shown() == flagged(rows.confidence)
     page.choose("sort", "given")
     page.click("direction")
-    assert page.shown() == flagged(rows, lambda i: rows.given_labels[i])
+    assert page.shown() == flagged(rows.given_labels)
     page.choose("sort", "row")
     assert page.shown() == list(range(0, 40, 2))
     page.browser.find_element(By.XPATH, "//th/button[starts-with(text(), 'Row')]").click()
@@ -61,7 +59,7 @@ def test_filters_rows(opened) -> None:
     assert page.shown() == wanted
     # The options are classes that occur, with numbers of rows.
     offered = page.texts("#filter-suggested option")
-    assert offered == [f"any suggested ({len(wanted)})", f"owl ({len(wanted)})"]
+    assert offered == [f"any suggestion ({len(wanted)})", f"owl ({len(wanted)})"]
     assert page.said("more-filters") == "Filters (2)"
     page.click("clear-filters")
     page.find("#search").send_keys("no such row")
@@ -88,9 +86,7 @@ def test_hostile_text_stays_text(opened) -> None:
         corruption=np.full((n_classes, n_classes), 1 / n_classes),
         correlation=np.eye(n_classes),
         methods=tuple(Method(text, 0.5) for text in HOSTILE),
-        choice=ChoiceCurve(
-            HOSTILE[1], tuple(Curve(text, ((1, 0.1), (2, 0.2))) for text in HOSTILE)
-        ),
+        choice=ChoiceCurve(HOSTILE[1], tuple(Curve(text, ((1, 0.1),)) for text in HOSTILE)),
         messages=HOSTILE,
         details={text: text for text in HOSTILE},
     )
@@ -99,19 +95,14 @@ def test_hostile_text_stays_text(opened) -> None:
     assert page.script("return document.scripts.length") == 2
     assert page.script("return document.querySelectorAll('img, iframe, object').length") == 0
     both = "['.text', '.given'].map(part => made.querySelector(part).textContent)"
-    cards = page.each(".card", both)
-    expected = [(rows.items[i], HOSTILE[rows.given_labels[i]]) for i in rows.flagged.tolist()]
-    for (text, label), (item, name) in zip(cards, expected, strict=True):
-        assert text == (item if len(item) <= 2000 else item[:2000] + "…")
-        assert label == name
+    shown = [item if len(item) <= 2000 else item[:2000] + "…" for item in items]
+    expected = [[shown[i], HOSTILE[rows.given_labels[i]]] for i in rows.flagged.tolist()]
+    assert page.each(".card", both) == expected
     page.press(*"a" * len(HOSTILE), "l", Keys.ESCAPE)
-    decided = page.decided()
-    assert len(decided) == len(HOSTILE)
-    path = page.export()
+    decided, path, names = page.decided(), page.export(), rows.id_texts()
     read = read_decisions(path)
-    names = rows.id_texts()
-    assert {names.index(d.id): [d.decision, d.label] for d in read} == decided
-    assert apply_decisions(rows, read).n_changed == len(HOSTILE)
+    assert {names.index(made.id): [made.decision, made.label] for made in read} == decided
+    assert apply_decisions(rows, read).n_changed == len(decided) == len(HOSTILE)
     page.press(*"u" * len(HOSTILE))
     assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
     assert page.decided() == decided
@@ -155,15 +146,12 @@ def test_shows_embedded_linked_and_missing_pictures(tmp_path, browser) -> None:
         4,
         items=tuple(names),
         item_kind="image",
-        given_labels=np.zeros(4, dtype=int),
-        suggested_labels=np.ones(4, dtype=int),
         is_label_issue=np.ones(4, dtype=bool),
         label_quality=np.arange(4) / 4,
     )
-    write_review(
-        tmp_path / "report.html", rows, ReviewSummary(), image_root=tmp_path, embed_limit=3
-    )
-    page = Page(browser, tmp_path / "report.html", tmp_path)
+    path = tmp_path / "report.html"
+    write_review(path, rows, ReviewSummary(), image_root=tmp_path, embed_limit=3)
+    page = Page(browser, path, tmp_path)
     state = """made.querySelector('img') ? [made.querySelector('img').src.slice(0, 5),
         made.querySelector('img').naturalWidth] : made.querySelector('.picture').textContent"""
     page.wait(lambda: page.each(".card", state)[3] == ["file:", 300])
@@ -246,12 +234,10 @@ def test_long_class_names_stay_within_their_card(opened) -> None:
 
 
 def test_phone_folds_filters_and_shows_the_first_card(opened, browser) -> None:
-    rows = text_rows(12)
     with window_of(browser, 390, 844):
-        page = opened(rows)
-        end = "return document.querySelector('.card').getBoundingClientRect().bottom"
+        page = opened(text_rows(12))
         search = page.find("#search")
-        assert page.script(end) < 844
+        assert page.each(".card", "made.getBoundingClientRect().bottom")[0] < 844
         assert not search.is_displayed()
         page.click("more-filters")
         assert search.is_displayed()
@@ -294,12 +280,6 @@ def test_phone_does_not_scroll_sideways(opened, browser) -> None:
         page.click("tab-overview")
         page.click("details")
         assert page.script(wide) <= 320
-
-
-def test_every_control_has_a_name(opened) -> None:
-    page = opened(text_rows(12))
-    names = "made.textContent.trim() || made.ariaLabel || made.labels?.length"
-    assert all(page.each("button, input, select", names))
 
 
 def test_selected_lines_are_decided_together(opened) -> None:
@@ -353,15 +333,17 @@ def test_screen_shows_25_lines_or_the_buttons_of_cards(opened, browser) -> None:
         assert page.each("thead td", bottom)[0] < 200
 
 
-def test_tab_key_stops_only_at_the_current_row(opened) -> None:
-    page = opened(audit_rows(96, items=("text",) * 96, item_kind="text"))
+def test_controls_have_names_and_tab_stops_only_at_the_current_row(opened) -> None:
+    page = opened(text_rows(96))
+    names = "made.textContent.trim() || made.ariaLabel || made.labels?.length"
     current = "made.closest('[data-row]')?.getAttribute('aria-current')"
     for layout in ("cards", "table"):
         page.layout(layout)
+        assert all(page.each("button, input, select", names))
         stops = page.each("#list *", f"made.tabIndex >= 0 ? {current} : 0")
-        found = [stop for stop in stops if stop != 0]
-        assert len(found) < 20
-        assert set(found) - {None} == {"true"}
+        stops = [stop for stop in stops if stop != 0]
+        assert len(stops) < 20
+        assert set(stops) - {None} == {"true"}
 
 
 def test_prints_all_rows_that_match(opened) -> None:

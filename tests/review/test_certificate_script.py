@@ -1,14 +1,13 @@
 """The arithmetic of certificates in JavaScript agrees with `twohot.audit.review_bound`."""
 
 import json
-import shutil
-import subprocess
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from page_script import run_node
 
 from twohot.audit.guaranteed_list import seeded_order
 from twohot.audit.review_bound import (
@@ -56,16 +55,8 @@ process.stdout.write(JSON.stringify(answers));
 """
 
 
-def run_node(code: str, argument: Any) -> Any:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed: the arithmetic of the page is not compared")
-    asked = [node, "--input-type=module", "-e", code, SCRIPT.as_uri()]
-    done = subprocess.run(  # noqa: S603 (of this folder's own scripts)
-        asked, input=json.dumps(argument), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def run_module(code: str, argument: Any) -> Any:
+    return run_node(argument, "--input-type=module", "-e", code, SCRIPT.as_uri())
 
 
 def random_log(rng: np.random.Generator) -> dict[str, Any]:
@@ -99,7 +90,7 @@ def review_of(log: dict[str, Any]) -> CertifiedReview:
 def logs():
     rng = np.random.default_rng(35)
     found = [random_log(rng) for _ in range(N_LOGS)]
-    return list(zip(found, run_node(REPLAY, found), strict=True))
+    return list(zip(found, run_module(REPLAY, found), strict=True))
 
 
 def test_both_languages_agree_on_random_logs(logs) -> None:
@@ -117,10 +108,9 @@ def test_both_languages_agree_on_random_logs(logs) -> None:
         np.testing.assert_allclose(found["logLikelihood"], likelihood, rtol=1e-9, atol=1e-9)
         evidence = remaining._evidence(likelihood)
         np.testing.assert_allclose(found["evidence"], evidence, rtol=1e-9, atol=1e-9)
-        if log["target"] < remaining.unsure:
-            assert found["needed"] is None
-        else:
-            assert found["needed"] == remaining.looks_needed(log["target"])
+        is_possible = log["target"] >= remaining.unsure
+        needed = remaining.looks_needed(log["target"]) if is_possible else None
+        assert found["needed"] == needed
     assert n_random > 10_000
 
 
@@ -147,10 +137,8 @@ def test_both_languages_agree_on_second_looks(logs) -> None:
             assert found["corrected"]["bound"] is None
             continue
         assert corrected.bound == found["corrected"]["bound"]
-        rates = (corrected.error_rate, corrected.disagreement)
-        assert (found["corrected"]["errorRate"], found["corrected"]["disagreement"]) == (
-            pytest.approx(rates, abs=1e-9)
-        )
+        rates = [found["corrected"][name] for name in ("errorRate", "disagreement")]
+        assert rates == pytest.approx([corrected.error_rate, corrected.disagreement], abs=1e-9)
     assert n_corrected > 20
 
 
@@ -167,7 +155,7 @@ def test_both_languages_draw_the_same_order_and_write_the_same_digest(seed) -> N
     """
     rows = np.arange(0, 5_000, 3)
     value = {"b": [0.01, 2e-05, 0, 45, None, True], "a": 'é "\u2028\u007f\n\ud83d', "Z": {"k": []}}
-    order, again, text, digest = run_node(code, [rows.tolist(), value, seed])
+    order, again, text, digest = run_module(code, [rows.tolist(), value, seed])
     assert order == seeded_order(rows, seed).tolist()
     assert again == rows_again(rows, seed, 0.1).tolist()
     assert text == json.dumps(value, sort_keys=True)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_script import WITHOUT_ELEMENTS, json_of, run_page
+from page_script import WITHOUT_ELEMENTS, data_of, json_of, run_page
 
 import problems
 from audits import HOSTILE, audit_rows
@@ -64,8 +64,7 @@ def test_samples_rows_and_keeps_the_flagged_ones() -> None:
 def test_rows_in_one_dimension_are_mapped_to_a_line(X, tmp_path) -> None:
     found = map_embeddings(Rows(X, AS_THEY_ARE), np.zeros(6, bool))
     assert np.ptp(found.coordinates[:, 1]) == 0
-    data = json.loads(json_of(written(tmp_path, audit_rows(6), found)))
-    assert data["map"]["n"] == 6
+    assert data_of(tmp_path, audit_rows(6), ReviewSummary(embedding_map=found))["map"]["n"] == 6
 
 
 def test_umap_gets_principal_components_and_a_seed(monkeypatch) -> None:
@@ -96,8 +95,9 @@ def test_rejects_maps_before_the_work(tmp_path, monkeypatch) -> None:
     assert list(tmp_path.iterdir()) == []
     for method, is_there in (("pca", True), (None, False)):
         issues.report(tmp_path / "r.html", X=data.X, map=method)
-        assert (json.loads(json_of(tmp_path / "r.html"))["map"] is not None) == is_there
-        assert ('id="tab-map"' in (tmp_path / "r.html").read_text("utf-8")) == is_there
+        page = tmp_path / "r.html"
+        assert (json.loads(json_of(page))["map"] is not None) == is_there
+        assert ('id="tab-map"' in page.read_text("utf-8")) == is_there
 
 
 def test_page_unpacks_the_points_of_a_map(tmp_path) -> None:
@@ -124,7 +124,7 @@ def test_page_unpacks_the_points_of_a_map(tmp_path) -> None:
     assert columns["shown"] == [shown.index(row) if row in shown else -1 for row in places]
     assert packed["id"] == ["", HOSTILE[3][:80], "", HOSTILE[5][:80], HOSTILE[9][:80]]
     assert [packed["groups"][code - 1] for code in columns["group"]] == groups
-    assert packed["said"].endswith("5 of 12 rows: all flagged rows, others at random.")
+    assert "5 of 12 rows are shown: all flagged rows" in packed["said"]
 
 
 def test_point_takes_about_ten_bytes(tmp_path) -> None:

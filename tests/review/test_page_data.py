@@ -1,13 +1,10 @@
 """The rows of a page, and its columns for findings and neighbours."""
 
-import json
-
 import numpy as np
-from page_script import json_of
+from page_script import data_of
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
-from twohot.review.page import write_review
 from twohot.review.page_data import finding_columns, neighbours_by_row, rows_of_page
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewSummary, RowFinding
 
@@ -20,24 +17,19 @@ OUTLIERS = RowFinding("outliers", "alone", np.array([7, 3, 2]), np.zeros(3))
 
 def evidence_of(rows, suggested, given) -> Evidence:
     """Return neighbours by position, with cosines 0.9, 0.8, …"""
-    near = [np.array(rows_near) for rows_near in (suggested, given)]
-    alike = [
-        np.where(rows != NO_ROW, 0.9 - 0.1 * np.arange(rows.shape[1]), np.nan) for rows in near
-    ]
-    of_suggested, of_given = map(NearestRows, near, alike)
-    return Evidence(rows=np.array(rows), suggested=of_suggested, given=of_given)
 
+    def nearest(near) -> NearestRows:
+        cosines = 0.9 - 0.1 * np.arange(len(near[0]))
+        return NearestRows(np.array(near), np.where(np.array(near) != NO_ROW, cosines, np.nan))
 
-def data_of(folder, rows, evidence, **options) -> dict:
-    write_review(folder / "r.html", rows, ReviewSummary(evidence=evidence), **options)
-    return json.loads(json_of(folder / "r.html"))
+    return Evidence(rows=np.array(rows), suggested=nearest(suggested), given=nearest(given))
 
 
 def test_neighbours_are_numbered_in_the_order_of_the_page(tmp_path) -> None:
     flagged = np.isin(np.arange(12), [2, 4, 6])
     rows = audit_rows(12, is_label_issue=flagged, label_quality=np.arange(12) / 12)
     evidence = evidence_of([6, 2], [[9, 7], [7, 3]], [[1, NO_ROW], [NO_ROW, NO_ROW]])
-    found = data_of(tmp_path, rows, evidence)["neighbours"]
+    found = data_of(tmp_path, rows, ReviewSummary(evidence=evidence))["neighbours"]
     assert found["id"] == ["7", "3", "9", "1"]
     assert found["nearSuggested"] == [[[0, 90], [1, 80]], None, [[2, 90], [0, 80]]]
     assert found["nearGiven"] == [[], None, [[3, 90]]]
@@ -46,7 +38,7 @@ def test_neighbours_are_numbered_in_the_order_of_the_page(tmp_path) -> None:
 def test_texts_of_neighbours_are_cut(tmp_path) -> None:
     rows = audit_rows(12, items=tuple(HOSTILE[-12:]), item_kind="text")
     evidence = evidence_of([10], [[11, 1]], [[3, NO_ROW]])
-    neighbours = data_of(tmp_path, rows, evidence)["neighbours"]
+    neighbours = data_of(tmp_path, rows, ReviewSummary(evidence=evidence))["neighbours"]
     assert neighbours["id"] == ["11", "1", "3"]
     assert neighbours["items"] == [rows.items[11][:300] + "…", rows.items[1], rows.items[3]]
     assert neighbours["thumbnails"] == []
@@ -57,8 +49,8 @@ def test_pictures_of_neighbours_are_small_and_limited(tmp_path) -> None:
     for item in items:
         Image.effect_noise((300, 200), 50).save(tmp_path / item)
     rows = audit_rows(12, items=items, item_kind="image")
-    evidence = evidence_of([10, 8], [[11, 1], [9, 7]], [[3, 5], [3, 5]])
-    data = data_of(tmp_path, rows, evidence, image_root=tmp_path, embed_limit=4)
+    summary = ReviewSummary(evidence=evidence_of([10, 8], [[11, 1], [9, 7]], [[3, 5], [3, 5]]))
+    data = data_of(tmp_path, rows, summary, image_root=tmp_path, embed_limit=4)
     assert len(data["neighbours"]["thumbnails"]) == len(data["thumbnails"]) == 4
     assert data["neighbours"]["label"] == [rows.given_labels[i] for i in (11, 1, 3, 5, 9, 7)]
     assert data["neighbours"]["links"] == [f"{i}.png" for i in (11, 1, 3, 5, 9, 7)]
@@ -78,8 +70,7 @@ def test_flagged_rows_come_first_and_no_row_twice() -> None:
 
 def test_page_has_the_first_rows_of_a_long_finding() -> None:
     many = RowFinding("outliers", "alone", np.arange(1500, 0, -1), np.zeros(1500))
-    labelled = np.ones(2000, dtype=bool)
-    shown = rows_of_page(np.array([4]), (many,), labelled)
+    shown = rows_of_page(np.array([4]), (many,), np.ones(2000, dtype=bool))
     assert shown.tolist() == [4, *range(1500, 500, -1)]
     (found,) = finding_columns((many,), shown)
     # A row beyond the limit is in the page if it is flagged.

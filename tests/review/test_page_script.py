@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from page_script import Storage, run_page
 
 from audits import audit_rows
 from decision_cases import CASES, EXCLUDED, SPELLED, SPELLING_CASES
-from twohot.review.decisions import Applied, apply_decisions, read_decisions
+from twohot.review.decisions import Decision, apply_decisions, read_decisions
 from twohot.review.page import SCRIPTS, write_review
 from twohot.review.records import ReviewSummary, RowFinding
 from twohot.review.reviewers import merge_reviews
@@ -46,20 +47,15 @@ def test_python_reads_and_rejects_the_cases(case, tmp_path) -> None:
     rows, path = ROWS_OF[case], tmp_path / "decisions.csv"
     path.write_bytes(case.content(rows.report_id()))
 
-    def applied_alone() -> Applied:
-        return apply_decisions(rows, read_decisions(path))
+    def merged() -> Sequence[Decision]:
+        return merge_reviews(rows, {str(path): read_decisions(path)}).decisions
 
-    def applied_as_one_of_several() -> Applied:
-        return apply_decisions(
-            rows, merge_reviews(rows, {str(path): read_decisions(path)}).decisions
-        )
-
-    for apply in (applied_alone, applied_as_one_of_several):
+    for read in (lambda: read_decisions(path), merged):
         if case.labels is None:
             with pytest.raises(ValueError, match=r".+: .+"):
-                apply()
+                apply_decisions(rows, read())
             continue
-        applied = apply()
+        applied = apply_decisions(rows, read())
         assert sum(applied.n_decided.values()) == len(case.labels)
         for row, label in case.labels.items():
             name = applied.classes[applied.labels[int(row)]]
@@ -75,10 +71,8 @@ def test_page_reads_and_rejects_the_same_cases(cases, tmp_path) -> None:
     contents = [base64.b64encode(case.content(rows.report_id())).decode() for case in cases]
     found = run_page(tmp_path / "report.html", IMPORTED, contents)
     for case, read in zip(cases, found, strict=True):
-        if case.labels is None:
-            assert isinstance(read, str), case.name
-        else:
-            assert isinstance(read, list), (case.name, read)
+        assert isinstance(read, str if case.labels is None else list), (case.name, read)
+        if case.labels is not None:
             changes, spellings = read
             assert {row: label for row, label, _ in changes if label} == case.labels, case.name
             assert {row: note for row, _, note in changes if note} == case.notes, case.name
@@ -146,21 +140,14 @@ def test_filters_count_the_rows_of_each_option(tmp_path) -> None:
     wanted |= {"search": "TEXT Z3", "finding": "wrong", "given": "1", "confidence": "800"}
     view, counts = run_page(tmp_path / "r.html", code, wanted)
 
-    def matching(*left_out: str) -> list[int]:
-        """Return the rows that match all filters but some."""
-        found = [row for row in rows.flagged.tolist() if row % 7 == 3]
-        if "given" not in left_out:
-            found = [row for row in found if rows.given_labels[row] == 1]
-        if "confidence" not in left_out:
-            found = [row for row in found if round(1000 * rows.confidence[row]) >= 800]
-        return found
-
-    assert view == matching()
+    found = rows.flagged[rows.flagged % 7 == 3]
+    is_given, is_probable = rows.given_labels == 1, np.rint(1000 * rows.confidence) >= 800
+    assert view == found[is_given[found] & is_probable[found]].tolist()
     assert counts["close"][""] == len(view)
-    for code in range(4):
-        expected = [row for row in matching("given") if rows.given_labels[row] == code]
-        assert counts["given"].get(str(code), 0) == len(expected)
-    assert counts["confidence"][""] == len(matching("confidence"))
+    # The counts of a filter are those without this filter.
+    sizes = np.bincount(rows.given_labels[found[is_probable[found]]], minlength=4)
+    assert [counts["given"].get(str(code), 0) for code in range(4)] == sizes.tolist()
+    assert counts["confidence"][""] == is_given[found].sum()
 
 
 def test_undo_reverts_one_step(page) -> None:
@@ -229,17 +216,13 @@ def test_merged_spellings_are_one_class_in_filters_and_matrices(tmp_path) -> Non
     member = np.eye(4)[becomes]  # (n_classes, class that each becomes)
     weights = member * sizes[:, np.newaxis] / np.maximum(sizes @ member, 1)
     kept = np.delete(np.arange(4), other)
-    for name, expected in (
-        ("noise", weights.T @ noise @ member),
-        ("alike", weights.T @ alike @ weights),
-    ):
+    matrices = {"noise": weights.T @ noise @ member, "alike": weights.T @ alike @ weights}
+    for name, expected in matrices.items():
         merged = np.array(found[name], dtype=float).reshape(4, 4)
         np.testing.assert_allclose(merged[np.ix_(kept, kept)], expected[np.ix_(kept, kept)])
-    counts = np.bincount(becomes[rows.given_labels[rows.flagged]], minlength=4)
-    assert dict(found["given"]) == {
-        "": len(rows.flagged),
-        **{str(k): n for k, n in enumerate(counts.tolist()) if n},
-    }
+    counts = np.bincount(becomes[rows.given_labels[rows.flagged]], minlength=4).tolist()
+    sizes = {str(code): count for code, count in enumerate(counts) if count}
+    assert dict(found["given"]) == {"": len(rows.flagged), **sizes}
 
 
 def test_decisions_keep_the_name_of_their_reviewer(page) -> None:
@@ -269,12 +252,17 @@ def test_decisions_keep_the_name_of_their_reviewer(page) -> None:
     const header = ["report", "id", "decision", "label", "reviewer"];
     const lines = [header, ...[[0, ""], [1, "Eve"]].map(line)];
     answer(changesFromCsv(csvText(lines)).changes);
-    // A colleague contradicts Eve, who may do so herself under another spelling.
-    const other = (by) => csvText([header, [report.report, report.id[1], "reject", "", by]]);
+    // Only Eve may change her decision, also under another spelling, unless the row is settled.
+    const other = (by, suffix = "") =>
+      csvText([header, [report.report + suffix, report.id[1], "reject", "", by]]);
     changesFromCsv(other("EVE "));
-    try { changesFromCsv(other("Finn")); } catch (error) { make(2, "reject"); }
-    nameReviewer("Finn"); return signatures()"""
-    assert run_page(page, start + code) == {"0": "Dora", "1": "Eve", "2": "Dora"}
+    changesFromCsv(other("Finn", "-settled"));
+    let message = "";
+    try { changesFromCsv(other("Finn")); } catch (error) { message = error.message; }
+    make(2, "reject"); nameReviewer("Finn"); return [message, signatures()]"""
+    message, signed = run_page(page, start + code)
+    assert message.startswith("Eve and Finn decided row ")
+    assert signed == {"0": "Dora", "1": "Eve", "2": "Dora"}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

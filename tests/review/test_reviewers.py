@@ -28,21 +28,15 @@ def made(row: int, decision: str, label: str = "", **more: str) -> Decision:
     return Decision(REPORT, str(row), decision, label, **more)
 
 
-ANNA = [
-    made(0, "accept"),
-    made(2, "reject", note="sure"),
-    made(4, "relabel", "owl"),
-    made(6, "exclude"),
-]
+ANNA = [made(0, "accept"), made(2, "reject", note="sure"), made(4, "relabel", "owl")]
+ANNA += [made(6, "exclude")]
 BEN = [made(0, "relabel", "dog"), made(2, "accept"), made(4, "reject"), made(8, "second")]
 
 
 def test_applies_agreement_and_lists_disputes() -> None:
     merged = merge_reviews(ROWS, {"in/anna.csv": ANNA, "ben.csv": BEN})
-    assert merged.disputed == {
-        2: {"anna": "dog", "ben": "fox"},
-        4: {"anna": "owl", "ben": "fox"},
-    }
+    labels = {2: {"anna": "dog", "ben": "fox"}, 4: {"anna": "owl", "ben": "fox"}}
+    assert merged.disputed == labels
     applied = apply_decisions(ROWS, merged.decisions)
     expected = np.array(ROWS.given_labels)
     expected[[0, 6, 8]] = [1, -1, ROWS.second_labels[8]]
@@ -112,46 +106,41 @@ def test_merged_spellings_are_no_disagreement() -> None:
     assert applied.n_open == len(rows.flagged) - 2
 
 
-ACCEPTED, REJECTED = made(0, "accept"), made(0, "reject")
+def both(**changes: str) -> tuple[Decision, Decision]:
+    """Return two decisions on row 0 that contradict each other."""
+    return replace(made(0, "accept"), **changes), replace(made(0, "reject"), **changes)
+
+
+TWICE, DOG_AND_CAT = "row 0 was decided twice", "as 'dog' in a.csv and as 'cat' in"
 
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
+        (*both(reviewer="Anna"), f"{TWICE} by reviewer 'Anna', {DOG_AND_CAT} b.csv"),
+        (*both(report=f"{REPORT}-settled"), f"row 0 was settled twice, {DOG_AND_CAT} b.csv"),
+        (made(2, "accept"), made(99, "accept"), "b.csv: row 99 was decided but is not in the aud"),
+        (made(2, "accept"), made(0, "relabel", "yak"), "b.csv: row 0 has the label 'yak', which"),
         (
-            [replace(ACCEPTED, reviewer="Anna")],
-            [replace(REJECTED, reviewer="Anna")],
-            "row 0 was decided twice by reviewer 'Anna', as 'dog' in a.csv and as 'cat' in b.csv",
-        ),
-        (
-            [replace(ACCEPTED, reviewer="A"), replace(REJECTED, reviewer="B")],
-            [],
-            "row 0 was decided twice, as 'dog' in a.csv and as 'cat' in a.csv",
-        ),
-        (
-            [replace(ACCEPTED, report=f"{REPORT}-settled")],
-            [replace(REJECTED, report=f"{REPORT}-settled")],
-            "row 0 was settled twice, as 'dog' in a.csv and as 'cat' in b.csv",
-        ),
-        (
-            ANNA,
-            [replace(ACCEPTED, report="r0")],
+            made(2, "accept"),
+            replace(made(0, "accept"), report="r0"),
             r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder",
         ),
-        (
-            ANNA,
-            [made(99, "accept")],
-            "b.csv: row 99 was decided but is not in the audit, which has",
-        ),
-        (ANNA, [made(0, "relabel", "yak")], "b.csv: row 0 was given the label 'yak'"),
     ],
 )
 def test_rejects_files(first, second, message) -> None:
     with pytest.raises(ValueError, match=message):
-        merge_reviews(ROWS, {"a.csv": first, "b.csv": second})
+        merge_reviews(ROWS, {"a.csv": [first], "b.csv": [second]})
 
 
-# Shares of rows by the labels of two reviewers, with agreement above, at and below chance.
+def test_rejects_file_that_contradicts_itself() -> None:
+    accepted, rejected = both()
+    decisions = [replace(accepted, reviewer="A"), replace(rejected, reviewer="B")]
+    with pytest.raises(ValueError, match=f"{TWICE}, {DOG_AND_CAT} a.csv"):
+        merge_reviews(ROWS, {"a.csv": decisions, "b.csv": []})
+
+
+# Proportions of rows by the labels of two reviewers, with agreement above, at and below chance.
 EVEN, SKEWED, THREE = np.full(2, 0.5), np.array([0.8, 0.2]), np.array([0.5, 0.3, 0.2])
 TABLES = {
     f"{len(labels)} labels, {labels[0]} of the first, kappa {kappa}": (
@@ -217,14 +206,14 @@ def test_agreement_can_be_undefined() -> None:
     assert (nothing.decisions, nothing.disputed, nothing.agreement.reviewers) == ((), {}, ())
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
     assert "unknown, because no row was decided by two" in str(apart.agreement)
-    same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
-    assert str(same.agreement).endswith("Cohen's kappa is undefined because all chose one label.")
+    same = merge_reviews(ROWS, {name: [made(0, "accept")] for name in ("a.csv", "b.csv")})
+    assert str(same.agreement).endswith("all reviewers chose the same label everywhere.")
     assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
-    all_alike = [made(row, "accept") for row in range(0, 12, 2)]
-    alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
-    assert alike.kappa == 1
+    equal = [made(row, "accept") for row in range(0, 12, 2)]
+    agreement = merge_reviews(ROWS, {"a.csv": equal, "b.csv": equal}).agreement
+    assert agreement.kappa == 1
     # Six rows are weak evidence.
-    assert alike.interval[0] < 0.6
+    assert agreement.interval[0] < 0.6
 
 
 def test_writes_disputed_rows_as_a_table_and_a_page(tmp_path) -> None:

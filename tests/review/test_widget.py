@@ -3,8 +3,7 @@
 import sys
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.support.wait import WebDriverWait
+from browser_page import BrowserPage
 
 from audits import audit_rows
 from problems import digits
@@ -37,71 +36,58 @@ arguments[3]();
 
 
 @pytest.fixture
-def notebook(browser, tmp_path):
+def notebook(fresh, tmp_path, downloads):
     """Show a widget in two outputs of an empty page, with its stored entries."""
 
-    def show(widget: ReviewWidget) -> list:
+    def show(widget: ReviewWidget) -> tuple[BrowserPage, list]:
         (tmp_path / "notebook.html").write_text("<!doctype html><title>A notebook</title>")
-        browser.get((tmp_path / "notebook.html").as_uri())
-        browser.get_log("browser")
+        page = BrowserPage(fresh, tmp_path / "notebook.html", downloads)
+        fresh.set_script_timeout(20)
         model = widget.widget
-        browser.set_script_timeout(20)
-        browser.execute_async_script(HOST, read_template("widget.mjs"), model.page, model.kept)
-        return browser.find_elements("tag name", "iframe")
+        fresh.execute_async_script(HOST, read_template("widget.mjs"), model.page, model.kept)
+        return page, fresh.find_elements("tag name", "iframe")
 
     yield show
-    browser.switch_to.default_content()
-    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
-    assert errors == []
+    fresh.switch_to.default_content()
 
 
-def press(browser, *keys):
-    ActionChains(browser).send_keys(*keys).perform()
-
-
-def wait(browser, condition):
-    WebDriverWait(browser, 20, 0.05).until(lambda _: condition())
-
-
-def test_decisions_of_the_frame_are_available_in_python(browser, notebook) -> None:
+def test_decisions_of_the_frame_are_available_in_python(notebook) -> None:
     rows = audit_rows(40)
     widget = ReviewWidget(rows, ReviewSummary(title="</iframe><script>alert(1)</script>"))
-    first, second = notebook(widget)
-    browser.switch_to.frame(first)
-    browser.find_element("id", "start").click()
-    press(browser, "a", "x")
-    wait(browser, lambda: browser.find_element("id", "saved").text == "✓ Saved")
+    page, (first, second) = notebook(widget)
+    frames = page.browser.switch_to
+    frames.frame(first)
+    page.find("#start").click()
+    page.press("a", "x")
+    page.wait(lambda: page.said("saved") == "✓ Saved")
     # The frame has no address for a row, and stores nothing in the browser.
-    browser.find_element("css selector", ".focus .id").click()
-    assert browser.execute_script("return [location.href, origin]") == ["about:srcdoc", "null"]
-    browser.switch_to.default_content()
-    wait(browser, lambda: browser.execute_script("return window.saved"))
-    sent, kept = browser.execute_script("return window.saved")
-    widget.widget.decisions, widget.widget.kept = sent, kept
-    decided = {made.id: made for made in widget.decisions}
-    ids = rows.id_texts()
-    one, two = (ids[i] for i in rows.flagged[:2])
-    assert [decided[one].decision, decided[two].decision, len(decided)] == ["accept", "exclude", 2]
-    # Other outputs of the same widget show them too.
-    for shown in (lambda: second, lambda: notebook(widget)[0]):
-        browser.switch_to.frame(shown())
-        wait(browser, lambda: browser.execute_script("return decisions.size") == 2)
-        browser.switch_to.default_content()
-    browser.execute_script("window.forget.forEach(call => call())")
-    assert browser.execute_script("return window.listeners.size") == 0
+    page.find(".focus .id").click()
+    assert page.script("return [location.href, origin]") == ["about:srcdoc", "null"]
+    frames.default_content()
+    page.wait(lambda: page.script("return window.saved"))
+    widget.widget.decisions, widget.widget.kept = page.script("return window.saved")
+    decided = {made.id: made.decision for made in widget.decisions}
+    accepted, excluded = (rows.id_texts()[row] for row in rows.flagged[:2])
+    assert decided == {accepted: "accept", excluded: "exclude"}
+    # Other outputs of the same widget show the decisions too.
+    for shown in (lambda: second, lambda: notebook(widget)[1][0]):
+        frames.frame(shown())
+        page.wait(lambda: page.script("return decisions.size") == 2)
+        frames.default_content()
+    page.script("window.forget.forEach(call => call())")
+    assert page.script("return window.listeners.size") == 0
 
 
-def test_ignores_messages_of_other_frames(browser, notebook) -> None:
-    widget = ReviewWidget(audit_rows(40), ReviewSummary())
-    first, _ = notebook(widget)
-    browser.execute_script("postMessage({decisions: 'x', kept: []}, '*')")
-    browser.switch_to.frame(first)
+def test_ignores_messages_of_other_frames(notebook) -> None:
+    page, (first, _) = notebook(ReviewWidget(audit_rows(40), ReviewSummary()))
+    page.script("postMessage({decisions: 'x', kept: []}, '*')")
+    page.browser.switch_to.frame(first)
     # The page has no access to the notebook.
     reach = "try { return String(parent.document.title); } catch (error) { return error.name; }"
-    assert browser.execute_script(reach) == "SecurityError"
-    browser.execute_script("parent.postMessage({decisions: 7, kept: []}, '*')")
-    browser.switch_to.default_content()
-    kept = browser.execute_script("return [window.saved ?? null, model.get('decisions')]")
+    assert page.script(reach) == "SecurityError"
+    page.script("parent.postMessage({decisions: 7, kept: []}, '*')")
+    page.browser.switch_to.default_content()
+    kept = page.script("return [window.saved ?? null, model.get('decisions')]")
     assert kept == [None, ""]
 
 

@@ -138,7 +138,7 @@ def test_error_names_an_unreadable_chunk(monkeypatch):
         LinearProbe().fit(parts_of_files(), Y)
     # Also if chunks are read again in each pass.
     monkeypatch.setattr("twohot.rows.dask_tasks.FEATURE_SHARE", 1e-9)
-    with pytest.warns(UserWarning, match="every pass reads it again"):
+    with pytest.warns(UserWarning, match="every pass computes X again"):
         rows = DaskRows(open_chunks(parts_of_files()))
     with pytest.raises(ChunkError, match=f"chunk 1 {UNREADABLE}"):
         rows.sum(mean_terms, np.arange(5), np.zeros(24))

@@ -23,9 +23,9 @@ INTERCEPT = pytest.mark.parametrize("intercept", [False, True])
 
 
 @pytest.fixture(params=[7, 512])
-def n_axes(request, limit_axes):
+def n_axes(request, monkeypatch):
     """The maximum number of leading axes."""
-    limit_axes(LEADING_AXES=request.param)
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", request.param)
     return request.param
 
 

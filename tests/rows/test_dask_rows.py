@@ -53,7 +53,7 @@ def test_features_beyond_the_memory_of_workers_are_read_again(client, monkeypatc
     expected = probe.fit(X, Y).coef_
     with pytest.warns(UserWarning, match=r"X takes .* GB, and workers have room for 0.0 GB: every"):
         rows = open_chunks(chunked(X))
-    with pytest.warns(UserWarning, match="every pass reads it again"):
+    with pytest.warns(UserWarning, match="every pass computes X again"):
         assert relative(probe.fit(chunked(X), chunked(Y)).coef_, expected) <= 1e-5
     assert rows.shape == X.shape
     kept = client.run(
@@ -210,7 +210,7 @@ def test_rows_of_chunks_are_taken_in_order():
             lambda chunk: np.ma.masked_array(chunk, chunk > chunk.min()),
             r"X has masked cells in chunk 1, first at \(0, 0\)",
         ),
-        (lambda chunk: chunk[:, 0], r"X has 6 columns, but shape \(20,\) in chunk 1: make every"),
+        (lambda chunk: chunk[:, 0], r"X has 6 columns, but shape \(20,\) in chunk 1: make all"),
         (lambda chunk: chunk[:, :5], r"X has 6 columns, but shape \(20, 5\) in chunk 1"),
     ],
     ids=["text", "complex", "dates", "masked", "one dimension", "narrow"],

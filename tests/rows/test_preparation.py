@@ -62,31 +62,24 @@ def check_products(features, expected, atol):
             np.testing.assert_allclose(found.gather(each), product, rtol=0, atol=10 * atol)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("center", [False, True])
+NO_OR_YES = (False, True)
+STEPS = [{"center": center, "normalize": unit} for center in NO_OR_YES for unit in NO_OR_YES]
+OPTIONS = [{"intercept": one, "keep_small": kept} for one in NO_OR_YES for kept in NO_OR_YES]
+
+
+@pytest.mark.parametrize("weighted", NO_OR_YES)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("steps", STEPS, ids=str)
 @EVERY_STORE
-def test_blocks_equal_rows_prepared_at_once(stored, center, normalize, weighted, tmp_path):
+def test_blocks_equal_rows_prepared_at_once(stored, steps, options, weighted, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)
     v = np.random.default_rng(1).random(N_SAMPLES) if weighted else None
-    features = prepared_rows(X, center=center, normalize=normalize, weights=v)
+    features = prepared_rows(X, weights=v, **steps, **options)
     assert features.n_blocks == 4
-    expected = twin.prepare(as_float64(X), center=center, normalize=normalize, v=v)
-    atol = ROUNDING[features.dtype.name]
+    expected, atol = twin.prepare(as_float64(X), v=v, **steps), ROUNDING[features.dtype.name]
+    ones = np.ones((N_SAMPLES, int(options["intercept"])))
+    check_products(features, np.hstack([expected, ones]), atol)
     np.testing.assert_allclose(stacked(features), expected, rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize("keep_small", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("steps", [{}, {"center": False}, {"normalize": False}], ids=str)
-@EVERY_STORE
-def test_products_are_those_of_the_prepared_rows(stored, steps, intercept, keep_small, tmp_path):
-    X = STORED[stored](raw_rows(), tmp_path)
-    features = prepared_rows(X, intercept=intercept, keep_small=keep_small, **steps)
-    expected = twin.prepare(as_float64(X), **steps)
-    if intercept:
-        expected = np.hstack([expected, np.ones((N_SAMPLES, 1))])
-    check_products(features, expected, ROUNDING[features.dtype.name])
 
 
 @pytest.mark.parametrize("stored", ["float32", "fortran float32", "csr float32", "float16"])

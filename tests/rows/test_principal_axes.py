@@ -90,8 +90,10 @@ def wide_rows(n_samples=600):
 
 
 @pytest.fixture
-def _wide(limit_axes):
-    limit_axes(WIDE=N_FEATURES - 1, LEADING_AXES=N_LEADING, HELPFUL_AXES=5)
+def _wide(monkeypatch):
+    monkeypatch.setattr("twohot.rows.principal_axes.WIDE", N_FEATURES - 1)
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", N_LEADING)
+    monkeypatch.setattr("twohot.rows.principal_axes.HELPFUL_AXES", 5)
 
 
 @INTERCEPT
@@ -173,12 +175,13 @@ def test_axes_of_a_whitened_probe_are_exact():
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_fit_does_not_depend_on_the_way_axes_are_found(fit_intercept, limit_axes):
+def test_fit_does_not_depend_on_the_way_axes_are_found(fit_intercept, monkeypatch):
     X, y = wide_rows()
     probe = LinearProbe(ridge=3, tol=1e-9, fit_intercept=fit_intercept, dtype="float64")
     expected = probe.fit(X, y).coef_
     n_passes = probe.rounds_[0].n_passes
-    limit_axes(WIDE=N_FEATURES - 1, LEADING_AXES=N_LEADING)
+    monkeypatch.setattr("twohot.rows.principal_axes.WIDE", N_FEATURES - 1)
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", N_LEADING)
     found = probe.fit(X, y)
     np.testing.assert_allclose(found.coef_, expected, atol=1e-6 * np.abs(expected).max())
     assert found.rounds_[0].n_passes <= 1.5 * n_passes

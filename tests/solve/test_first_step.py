@@ -9,7 +9,7 @@ import twin
 from prepared import posed
 from twohot import LinearProbe
 from twohot.rows.selected import RANGE, is_sampled
-from twohot.solve.curvature import metrics_at_zero
+from twohot.solve.curvature import metrics_at
 from twohot.solve.first_step import PRECISION, first_coef
 
 DATA = problems.digits()
@@ -48,10 +48,8 @@ def test_length_from_a_sample_is_nearly_that_from_all_rows():
 def test_step_is_that_of_newton_if_outputs_stay_uniform():
     # With a large penalty logits are tiny, and the metric is the curvature.
     problem = problem_of(1e6)
-    before, newton = (
-        problem.rows.n_row_products,
-        metrics_at_zero(problem).solve(problem.target_moment),
-    )
+    before = problem.rows.n_row_products
+    newton = metrics_at(problem).solve(problem.target_moment)
     np.testing.assert_allclose(first_coef(problem), newton, rtol=2 * PRECISION)
     assert problem.rows.n_row_products == before  # no row is read
 

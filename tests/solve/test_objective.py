@@ -22,37 +22,38 @@ from twohot.probes.rounds import (
 )
 from twohot.rows.coordinates import choose_coordinates
 from twohot.solve.loss_kernels import deviation, softmax
-from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
-from twohot.solve.objective import Objective, pose, target_moment
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, pose, target_moment
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 150, 6, 4
 L2 = 0.03
 POWER = 0.6
+LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(POWER)}
+EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES)
+WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
 KINDS = ["labels", "soft", "soft csr", "outputs", "candidates"]
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 class Case:
-    """An objective and its twin: the same rows, targets and weights as whole arrays."""
+    """A problem and its twin: the same rows, targets and weights as whole arrays."""
 
     def __init__(
-        self, kind="labels", *, weighted=False, intercept=False, dtype="float64", **preparation
+        self, loss, kind="labels", *, weighted=False, intercept=False, dtype="float64", **prepared
     ):
         generator = np.random.default_rng(0)
         X = (generator.normal(size=(N_SAMPLES, N_FEATURES)) + 0.5).astype(dtype)
-        self.v = generator.random(N_SAMPLES) if weighted else None
-        options = {"weights": self.v, "intercept": intercept, "n_jobs": 2, **preparation}
-        rows = prepared_rows(X, n_classes=N_CLASSES, **options)
-        self.coordinates = choose_coordinates(rows)
-        self.rows = twin.prepare(X, v=self.v, **preparation)
-        self.intercept = intercept
+        v = generator.random(N_SAMPLES) if weighted else None
+        options = {"weights": v, "intercept": intercept, "n_jobs": 2, **prepared}
+        at = choose_coordinates(prepared_rows(X, n_classes=N_CLASSES, **options))
+        self.intercept, self.options = intercept, {"v": v, "loss": loss, "power": POWER}
+        self.rows = twin.prepare(X, v=v, **prepared)
         if intercept:
             self.rows = np.hstack([self.rows, np.ones((N_SAMPLES, 1))])
-        self.targets, self.dense = self._targets(kind, generator)
-        self.problem = pose(self.coordinates, self.targets, L2, last=None)
-        self.coef = generator.normal(size=(N_CLASSES, rows.n_features))
+        targets, self.dense = self._targets(kind, at.rows, generator)
+        self.problem = pose(at, LOSSES[loss], targets, L2, last=None)
+        self.coef = generator.normal(size=(N_CLASSES, at.rows.n_features))
 
-    def _targets(self, kind, generator):
-        rows = self.coordinates.rows
+    def _targets(self, kind, rows, generator):
         labels = generator.integers(0, N_CLASSES, N_SAMPLES)
         soft = problems.random_targets(N_SAMPLES, N_CLASSES)
         coef = generator.normal(size=(N_CLASSES, rows.n_features)).astype(rows.dtype)
@@ -71,50 +72,44 @@ class Case:
         rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2)
         return StoredTargets(CANDIDATES), dense
 
-    def objective(self, loss):
-        made = CrossEntropy() if loss == "ce" else GeneralizedCrossEntropy(POWER)
-        return Objective(self.problem, made)
-
     def on_features(self, coef):
-        return self.coordinates.axes.to_rows(coef, 1)
+        return self.problem.axes.to_rows(coef, 1)
 
-    def expected(self, loss, coef):
+    def expected(self, coef):
         """Return value and gradient of the twin, with respect to coefficients on the features."""
-        W, b = coef, np.zeros(N_CLASSES)
-        rows = self.rows
+        W, b, rows = coef, np.zeros(N_CLASSES), self.rows
         if self.intercept:
             W, b, rows = coef[:, :-1], coef[:, -1], rows[:, :-1]
-        options = {"b": b, "v": self.v, "loss": loss, "power": POWER}
-        gradient = twin.gradient(rows, self.dense, W, L2, **options)
-        if not self.intercept:
-            gradient = gradient[:, :-1]
-        return twin.value(rows, self.dense, W, L2, **options), gradient
+        gradient = twin.gradient(rows, self.dense, W, L2, b=b, **self.options)
+        value = twin.value(rows, self.dense, W, L2, b=b, **self.options)
+        return value, gradient if self.intercept else gradient[:, :-1]
 
-
-def assert_matches(case, loss):
-    found = case.objective(loss).evaluate(case.coef)
-    value, gradient = case.expected(loss, case.on_features(case.coef))
-    rounding = 1e-12 if case.problem.rows.dtype == np.float64 else 3e-6
-    assert found.value == pytest.approx(value, abs=rounding)
-    np.testing.assert_allclose(case.on_features(found.gradient), gradient, rtol=0, atol=rounding)
+    def check(self):
+        found = self.problem.evaluate(self.coef)
+        value, gradient = self.expected(self.on_features(self.coef))
+        rounding = 1e-12 if self.problem.rows.dtype == np.float64 else 3e-6
+        assert found.value == pytest.approx(value, abs=rounding)
+        np.testing.assert_allclose(
+            self.on_features(found.gradient), gradient, rtol=0, atol=rounding
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("loss", ["ce", "gce"])
+@WEIGHTED
+@EVERY_KIND
+@EVERY_LOSS
 def test_value_and_gradient_are_those_of_the_twin(loss, kind, weighted, intercept, dtype):
-    assert_matches(Case(kind, weighted=weighted, intercept=intercept, dtype=dtype), loss)
+    Case(loss, kind, weighted=weighted, intercept=intercept, dtype=dtype).check()
 
 
-@pytest.mark.parametrize("loss", ["ce", "gce"])
+@EVERY_LOSS
 @pytest.mark.parametrize(("center", "normalize"), [(False, True), (True, False), (False, False)])
 def test_value_and_gradient_on_rows_prepared_otherwise(loss, center, normalize):
-    assert_matches(Case(weighted=True, center=center, normalize=normalize), loss)
+    Case(loss, weighted=True, center=center, normalize=normalize).check()
 
 
-@pytest.mark.parametrize("loss", ["ce", "gce"])
+@EVERY_LOSS
 def test_gradient_of_the_twin_is_the_numerical_derivative(loss):
     generator = np.random.default_rng(3)
     X, W = generator.normal(size=(20, 3)), generator.normal(size=(4, 3))
@@ -131,58 +126,56 @@ def test_gradient_of_the_twin_is_the_numerical_derivative(loss):
     np.testing.assert_allclose(gradient.ravel(), numerical, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("loss", ["ce", "gce"])
-@pytest.mark.parametrize("weighted", [False, True])
+@WEIGHTED
+@EVERY_KIND
+@EVERY_LOSS
 def test_gradient_at_zero_takes_no_pass(loss, kind, weighted):
-    case = Case(kind, weighted=weighted, intercept=True)
-    zero = np.zeros_like(case.coef)
-    found = case.objective(loss).gradient_at_zero()
-    np.testing.assert_allclose(case.on_features(found), case.expected(loss, zero)[1], atol=1e-13)
+    case = Case(loss, kind, weighted=weighted, intercept=True)
+    passes = case.problem.rows.n_passes
+    found = case.on_features(case.problem.gradient_at_zero())
+    np.testing.assert_allclose(found, case.expected(np.zeros_like(case.coef))[1], atol=1e-13)
+    assert case.problem.rows.n_passes == passes
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", ["ce", "gce"])
+@WEIGHTED
+@EVERY_LOSS
 def test_curvature_is_the_mean_second_derivative_of_each_logit(loss, weighted):
-    case = Case(weighted=weighted)
+    case = Case(loss, weighted=weighted)
     p = twin.outputs(case.rows, case.on_features(case.coef))
-    v = np.ones(N_SAMPLES) if case.v is None else case.v / case.v.mean()
     agreement = 1 if loss == "ce" else np.sum(case.dense * p**POWER, axis=1, keepdims=True)
-    expected = np.mean(v[:, None] * agreement * p * (1 - p), axis=0)
-    found = case.objective(loss).evaluate(case.coef)
+    expected = np.average(agreement * p * (1 - p), axis=0, weights=case.options["v"])
+    found = case.problem.evaluate(case.coef)
     np.testing.assert_allclose(found.curvature, expected, rtol=1e-10)
 
 
 def test_evaluation_for_other_targets_takes_no_pass():
-    known = Case("labels", weighted=True).objective("ce").evaluate(Case().coef)
-    other = Case("candidates", weighted=True).objective("ce")
-    evaluated = other.evaluate(known.coef)
-    passes = other.problem.rows.n_passes
-    without_pass = other.loss.evaluate_known(other.problem, known)
-    assert other.problem.rows.n_passes == passes
+    case = Case("ce", weighted=True)
+    known, other = case.problem.evaluate(case.coef), Case("ce", "candidates", weighted=True).problem
+    evaluated, passes = other.evaluate(known.coef), other.rows.n_passes
+    without_pass = other.loss.evaluate_known(other, known)
+    assert other.rows.n_passes == passes
     assert without_pass.value == evaluated.value
     np.testing.assert_array_equal(without_pass.gradient, evaluated.gradient)
     np.testing.assert_array_equal(without_pass.curvature, evaluated.curvature)
-    robust = other.problem, Case().objective("gce").evaluate(known.coef)
-    assert CrossEntropy().evaluate_known(*robust) is None
-    assert GeneralizedCrossEntropy().evaluate_known(*robust) is None
+    robust = Case("gce").problem.evaluate(known.coef)
+    assert [loss.evaluate_known(other, robust) for loss in LOSSES.values()] == [None, None]
 
 
-def test_evaluation_does_not_change_the_targets():
-    for kind in ("soft", "soft csr", "labels"):
-        case = Case(kind, weighted=True)
-        column = case.coordinates.rows.columns[case.targets.name]
-        before = column.copy()
-        case.objective("gce").evaluate(case.coef)
-        case.objective("ce").evaluate(case.coef)
-        target_moment(case.coordinates, case.targets)
-        assert abs(column - before).max() == 0
+@EVERY_LOSS
+@pytest.mark.parametrize("kind", ["soft", "soft csr", "labels"])
+def test_evaluation_does_not_change_the_targets(kind, loss):
+    case = Case(loss, kind, weighted=True)
+    column = case.problem.rows.columns[case.problem.targets.name]
+    before = column.copy()
+    case.problem.evaluate(case.coef)
+    target_moment(case.problem.coordinates, case.problem.targets)
+    assert abs(column - before).max() == 0
 
 
 def test_generalized_cross_entropy_of_a_small_power_is_cross_entropy():
-    case = Case("soft")
+    case = Case("ce", "soft")
     found = GeneralizedCrossEntropy(1e-6).evaluate(case.problem, case.coef)
-    expected = CrossEntropy().evaluate(case.problem, case.coef)
+    expected = case.problem.evaluate(case.coef)
     assert found.value == pytest.approx(expected.value, rel=1e-5)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=0, atol=1e-5)
 

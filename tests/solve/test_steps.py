@@ -11,8 +11,7 @@ from twohot.probes.rounds import LABELS, SOFT, LabelTargets, StoredTargets
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import Rows
 from twohot.solve.loss_kernels import CHANGE
-from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
-from twohot.solve.objective import Objective, pose
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, pose
 from twohot.solve.solver import Settings, Solver
 from twohot.solve.steps import (
     KEPT_LOGITS,
@@ -20,8 +19,6 @@ from twohot.solve.steps import (
     LEAST_FEATURES,
     MOST_LOOKS,
     SHORTER,
-    ClassSteps,
-    LateClassSteps,
     Line,
     WholeSteps,
     choose_steps,
@@ -30,6 +27,7 @@ from twohot.solve.steps import (
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 400, 120, 6
 LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(0.7)}
+CE, GCE = LOSSES.values()
 TARGETS = LabelTargets(N_CLASSES)
 RIDGE = 0.2
 # Another BLAS may change the number of passes by one: tests compare fits over draws of the data.
@@ -50,8 +48,12 @@ def coordinates(seed=0, *, weighted=False, n_features=N_FEATURES, **options) -> 
     return problem.coordinates
 
 
-def solver(at: Coordinates, kept_logits: int, tol: float = 1e-8) -> Solver:
-    return Solver(at, Settings(tol=tol, max_iter=2000, kept_logits=kept_logits))
+def solvers(at: Coordinates, tol: float = 1e-8) -> list[Solver]:
+    """Return a solver with one length for all classes, and one with a length per class."""
+    return [
+        Solver(at, Settings(tol=tol, max_iter=2000, kept_logits=most_bytes))
+        for most_bytes in (0, KEPT_LOGITS)
+    ]
 
 
 # One length for all classes -----------------------------------------------------------------------
@@ -60,35 +62,32 @@ DIRECTION = 1.8  # times the step to the optimum; steps of length one are accept
 FAR = np.full((1, 1), 3.0)
 
 
-class Quadratic:
-    """Half the square of the coefficients, whose optimum is zero."""
+def quadratic(*, is_convex: bool) -> SimpleNamespace:
+    """Return a problem: half the square of the coefficients, whose optimum is zero."""
 
-    def __init__(self, *, is_convex: bool) -> None:
-        axes = SimpleNamespace(variances=np.ones(1))
-        rows = SimpleNamespace(dtype=np.dtype(np.float64))
-        self.problem = SimpleNamespace(axes=axes, rows=rows)
-        self.loss = SimpleNamespace(is_convex=is_convex)
-
-    def evaluate(self, coef: np.ndarray) -> SimpleNamespace:
+    def evaluate(coef: np.ndarray) -> SimpleNamespace:
         return SimpleNamespace(coef=coef, gradient=coef, value=0.5 * float(np.sum(coef**2)))
+
+    return SimpleNamespace(
+        axes=SimpleNamespace(variances=np.ones(1)),
+        rows=SimpleNamespace(dtype=np.dtype(np.float64)),
+        loss=SimpleNamespace(is_convex=is_convex),
+        evaluate=evaluate,
+    )
 
 
 @pytest.mark.parametrize("is_convex", [True, False])
 def test_usual_length_adapts_to_directions_of_a_convex_fit(is_convex):
-    steps = WholeSteps(Quadratic(is_convex=is_convex))
+    steps = WholeSteps(quadratic(is_convex=is_convex))
     here = steps.begin(FAR)
     for _ in range(40):
         there, shortened = steps.take(here, -DIRECTION * here.gradient, 10)
         assert there is not None
         assert not shortened
+        if not is_convex:
+            assert there.coef == here.coef - DIRECTION * here.gradient  # length one
         here = there
     assert steps.usual_length == (pytest.approx(1 / DIRECTION) if is_convex else None)
-
-
-def test_step_of_a_fit_that_is_not_convex_has_length_one():
-    steps = WholeSteps(Quadratic(is_convex=False))
-    there, _ = steps.take(steps.begin(FAR), -FAR, 10)
-    np.testing.assert_array_equal(there.coef, 0)
 
 
 # The search for a length per class ----------------------------------------------------------------
@@ -102,21 +101,19 @@ def test_slopes_and_curvature_are_the_derivatives(loss, weighted):
     logits = Rows(generator.normal(size=(50, 6)), weights=weights, n_classes=6, block_rows=20)
     logits.attach(CHANGE, generator.normal(size=(50, 6)))
     logits.attach(LABELS, generator.integers(6, size=50))
-    kernel, shared = LOSSES[loss].along(pose(coordinates(), TARGETS, 1.0, None))
+    kernel = LOSSES[loss].along(pose(coordinates(), LOSSES[loss], TARGETS, 1.0, None))
     at = generator.normal(size=6)
 
-    value, slope, curvature, by_itself = logits.sum(kernel, at, 2, *shared)
-    small = 1e-5 * np.eye(6)
-    ahead = [logits.sum(kernel, at + each, 1, *shared) for each in small]
-    behind = [logits.sum(kernel, at - each, 1, *shared) for each in small]
-    numerical = [(float(a[0]) - float(b[0])) / 2e-5 for a, b in zip(ahead, behind, strict=True)]
-    np.testing.assert_allclose(slope, numerical, rtol=0, atol=1e-6)
-    bends = [(a[1] - b[1]) / 2e-5 for a, b in zip(ahead, behind, strict=True)]
-    np.testing.assert_allclose(curvature, bends, rtol=0, atol=1e-6)
-    assert (by_itself >= np.diag(curvature)).all()
-    first_order = logits.sum(kernel, at, 1, *shared)
-    np.testing.assert_allclose(first_order[0], value)
-    np.testing.assert_allclose(first_order[1], slope)
+    value, slope, curvature, alone = logits.sum(kernel, at, 2)
+    for order, derivative in enumerate((slope, curvature)):
+        differences = [
+            (logits.sum(kernel, at + small, 1)[order] - logits.sum(kernel, at - small, 1)[order])
+            for small in 1e-5 * np.eye(6)
+        ]
+        np.testing.assert_allclose(derivative, np.array(differences) / 2e-5, rtol=0, atol=1e-6)
+    assert (alone >= np.diag(curvature)).all()
+    for found, expected in zip(logits.sum(kernel, at, 1), (value, slope), strict=True):
+        np.testing.assert_allclose(found, expected)
 
 
 def line(terms, slope, reach=1e6) -> Line:
@@ -182,79 +179,78 @@ def test_length_of_a_class_is_bounded_by_its_reach():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_lengths_per_class_reach_the_same_optimum_in_fewer_passes(weighted, intercept):
-    shares = [_share_of_passes(seed, weighted=weighted, intercept=intercept) for seed in DRAWS]
+    ratios = [_ratio_of_passes(seed, weighted=weighted, intercept=intercept) for seed in DRAWS]
     # An intercept beside a large mean that is not subtracted makes this problem hard.
-    assert np.median(shares) < (0.6 if intercept else 1)
+    assert np.median(ratios) < (0.6 if intercept else 1)
 
 
-def _share_of_passes(seed: int, *, weighted: bool, intercept: bool) -> float:
-    """Return the passes with kept logits as a share of those without; compare the optima."""
-    at = coordinates(seed, weighted=weighted, intercept=intercept)
-    fits, passes = {}, {}
-    for kept in (0, KEPT_LOGITS):
+def _ratio_of_passes(seed: int, **options: bool) -> float:
+    """Return the passes with stored logits over the passes without; compare the optima."""
+    at = coordinates(seed, **options)
+    fits, passes = [], []
+    for solver in solvers(at):
         passes_before = at.rows.n_passes
-        fits[kept] = solver(at, kept).fit(CrossEntropy(), TARGETS, RIDGE * at.unit_penalty)
-        passes[kept] = at.rows.n_passes - passes_before
-        assert fits[kept].converged
-    expected, found = (fits[kept].evaluation for kept in (0, KEPT_LOGITS))
+        fits.append(solver.fit(CE, TARGETS, RIDGE * at.unit_penalty))
+        passes.append(at.rows.n_passes - passes_before)
+    assert all(fit.converged for fit in fits)
+    expected, found = (fit.evaluation for fit in fits)
     scale = np.abs(expected.coef).max()
     np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-5 * scale)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
     # Every step takes one pass; before them, the length of the first step and its end.
-    assert passes[KEPT_LOGITS] == fits[KEPT_LOGITS].n_iter + 0.5 + 1
+    assert passes[1] == fits[1].n_iter + 0.5 + 1
     assert set(at.rows.columns) == {LABELS}  # logits are dropped
-    return passes[KEPT_LOGITS] / passes[0]
+    return passes[1] / passes[0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_end_of_a_fit_is_the_result_of_a_pass(loss):
     at = coordinates()
-    found = solver(at, KEPT_LOGITS).fit(LOSSES[loss], TARGETS, at.unit_penalty)
-    problem = pose(at, TARGETS, at.unit_penalty, None)
-    again = LOSSES[loss].evaluate(problem, found.evaluation.coef)
+    found = solvers(at)[1].fit(LOSSES[loss], TARGETS, at.unit_penalty)
+    problem = pose(at, LOSSES[loss], TARGETS, at.unit_penalty, None)
+    again = problem.evaluate(found.evaluation.coef)
     assert found.converged
     np.testing.assert_allclose(again.gradient, found.evaluation.gradient, rtol=0, atol=1e-12)
     assert again.value == pytest.approx(found.evaluation.value, rel=1e-12)
 
 
-def test_student_with_kept_logits_reaches_the_same_optimum():
+def test_student_with_stored_logits_reaches_the_same_optimum():
     at = coordinates()
     soft = np.random.default_rng(3).dirichlet(np.ones(N_CLASSES), N_SAMPLES)
     at.rows.attach(SOFT, sp.csr_array(soft))
     found = []
-    for kept in (0, KEPT_LOGITS):
-        fit, last = solver(at, kept), None
-        for each in (TARGETS, StoredTargets(SOFT)):
-            last = fit.fit(CrossEntropy(), each, at.unit_penalty, last).evaluation
-        found.append(last)
-    np.testing.assert_allclose(found[0].coef, found[1].coef, rtol=0, atol=1e-6)
+    for solver in solvers(at):
+        teacher = solver.fit(CE, TARGETS, at.unit_penalty).evaluation
+        found.append(solver.fit(CE, StoredTargets(SOFT), at.unit_penalty, teacher).evaluation.coef)
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-6)
 
 
-CE, GCE = LOSSES.values()
 N_BYTES = N_SAMPLES * N_CLASSES * 8
 
 
 @pytest.mark.parametrize(
-    ("loss", "targets", "n_classes", "most_bytes", "tol", "expected"),
+    ("loss", "targets", "n_classes", "most_bytes", "tol", "by_class"),
     [
-        (CE, TARGETS, N_CLASSES, N_BYTES, 1e-4, ClassSteps),
-        (CE, TARGETS, N_CLASSES, N_BYTES - 1, 1e-4, WholeSteps),
+        (CE, TARGETS, N_CLASSES, N_BYTES, 1e-4, "always"),
+        (CE, TARGETS, N_CLASSES, N_BYTES - 1, 1e-4, "never"),
         # Targets that are computed from the rows would be computed for every length.
-        (GCE, StoredTargets("outputs"), N_CLASSES, N_BYTES, 1e-4, WholeSteps),
+        (GCE, StoredTargets("outputs"), N_CLASSES, N_BYTES, 1e-4, "never"),
         # With many classes the search saves no time, but passes late in a fit that is not convex.
-        (CE, TARGETS, N_FEATURES // 4, 2**30, 1e-4, WholeSteps),
-        (GCE, TARGETS, N_FEATURES // 4, 2**30, 1e-4, LateClassSteps),
-        (GCE, TARGETS, N_FEATURES // 4, 2**30, LATE_GRADIENT, WholeSteps),
-        (GCE, TARGETS, N_FEATURES // 2, 2**30, 1e-4, WholeSteps),
+        (CE, TARGETS, N_FEATURES // 4, 2**30, 1e-4, "never"),
+        (GCE, TARGETS, N_FEATURES // 4, 2**30, 1e-4, "late"),
+        (GCE, TARGETS, N_FEATURES // 4, 2**30, LATE_GRADIENT, "never"),
+        (GCE, TARGETS, N_FEATURES // 2, 2**30, 1e-4, "never"),
     ],
 )
-def test_logits_are_kept_if_that_is_cheap(loss, targets, n_classes, most_bytes, tol, expected):  # noqa: PLR0917 - a table
+def test_logits_are_stored_if_that_is_cheap(loss, targets, n_classes, most_bytes, tol, by_class):  # noqa: PLR0917 - a table
     at = coordinates()
     at.rows.attach("outputs", np.full((N_SAMPLES, N_CLASSES), 1 / N_CLASSES))
-    objective = Objective(pose(at, targets, 1.0, None), loss)
+    problem = pose(at, loss, targets, 1.0, None)
     at.rows.n_classes = n_classes
-    with choose_steps(objective, most_bytes, tol) as steps:
-        assert type(steps) is expected
+    late = LATE_GRADIENT * np.linalg.norm(problem.gradient_at_zero())
+    with choose_steps(problem, most_bytes, tol) as steps:
+        below = getattr(steps, "below", 0.0)
+    assert below == {"always": np.inf, "late": late, "never": 0.0}[by_class]
 
 
 def test_fit_that_is_not_convex_changes_its_steps_only_at_the_end():
@@ -265,20 +261,19 @@ def test_fit_that_is_not_convex_changes_its_steps_only_at_the_end():
 
 def _passes_changed_late(seed: int) -> tuple[float, float]:
     """Return the passes without and with a change of the steps; compare them step by step."""
-    few = N_CLASSES * (LEAST_FEATURES - 1)
-    at, fits, traces = coordinates(seed, n_features=few), {}, {}
-    for kept in (0, KEPT_LOGITS):
-        fit, trace = solver(at, kept, tol=1e-9), []
-        fit.callback = lambda *step, trace=trace: trace.append(step)
-        fits[kept], traces[kept] = fit.fit(GCE, TARGETS, RIDGE * at.unit_penalty), trace
-    expected, found = fits[0], fits[KEPT_LOGITS]
-    assert found.converged
-    assert found.evaluation.value == pytest.approx(expected.evaluation.value, rel=1e-9)
-    early = [step for step in traces[0] if step[2] > LATE_GRADIENT]
-    n_early = len(early) + 1  # the first step below the limit is still like those before
-    assert 2 < n_early < len(traces[0])
-    assert traces[KEPT_LOGITS][:n_early] == traces[0][:n_early]
+    at, traces = coordinates(seed, n_features=N_CLASSES * (LEAST_FEATURES - 1)), ([], [])
+    fits = []
+    for solver, trace in zip(solvers(at, tol=1e-9), traces, strict=True):
+        solver.callback = lambda *step, trace=trace: trace.append(step)
+        fits.append(solver.fit(GCE, TARGETS, RIDGE * at.unit_penalty))
+    whole, changed = traces
+    assert fits[1].converged
+    assert fits[1].evaluation.value == pytest.approx(fits[0].evaluation.value, rel=1e-9)
+    # The first step below the limit is still like the steps before.
+    n_early = sum(norm > LATE_GRADIENT for _, _, norm in whole) + 1
+    assert 2 < n_early < len(whole)
+    assert changed[:n_early] == whole[:n_early]
     # The first logits take half a pass; then every step takes one.
-    n_late = found.n_iter - n_early
-    assert traces[KEPT_LOGITS][-1][1] - traces[0][n_early - 1][1] == n_late + 0.5
-    return traces[0][-1][1], traces[KEPT_LOGITS][-1][1]
+    n_late = fits[1].n_iter - n_early
+    assert changed[-1][1] - whole[n_early - 1][1] == n_late + 0.5
+    return whole[-1][1], changed[-1][1]

@@ -85,7 +85,7 @@ def test_repeated_or_empty_ids_are_not_used(tmp_path, tickets):
 
 def test_two_columns_of_ids_are_refused(tmp_path):
     frame = FRAME.assign(a_id=range(N_ROWS), b_id=range(N_ROWS))
-    message = r"'a_id' and 'b_id' could both have this role .*: .* id_column"
+    message = r"'a_id' and 'b_id' could both be the id column .*: .* id_column"
     with pytest.raises(ValueError, match=message):
         read_csv(frame, tmp_path)
     assert read_csv(frame, tmp_path, id_column="b_id").ids.column == "b_id"

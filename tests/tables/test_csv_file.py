@@ -3,7 +3,6 @@
 import csv
 import re
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,15 +86,6 @@ def test_guarded_cell_is_no_formula(text):
     assert unguarded(cell) == text
     is_number = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", cell)
     assert not cell.startswith(EXECUTED) or is_number
-
-
-def test_labels_of_a_safe_file_are_not_guarded(tmp_path):
-    path = tmp_path / "corrected.csv"
-    lines = [["0", FORMULA], ["1", "-1"], ["2", "'=x"]]
-    write_csv(path, ["row", "label"], lines, spreadsheet_safe=True)
-    np.save(tmp_path / "X.npy", np.eye(3))
-    table = read_table(tmp_path / "X.npy", labels=path)
-    assert table.given_labels.tolist() == [FORMULA, "-1", "'=x"]
 
 
 def test_safe_audit_has_no_formulas_and_can_be_applied(tmp_path, monkeypatch):

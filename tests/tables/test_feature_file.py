@@ -249,7 +249,7 @@ def test_unreadable_file_is_named(written):
 def test_other_safetensors_file_is_refused(path):
     for metadata in (None, {"format": "pt"}):
         save_file({"weight": np.zeros((2, 2))}, path, metadata)
-        with pytest.raises(ValueError, match=r"is a safetensors file but holds no feature table"):
+        with pytest.raises(ValueError, match=r"is a safetensors file without a feature table"):
             read_features(path)
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
@@ -37,25 +37,26 @@ def file(request, tmp_path_factory):
     return path, path.read_bytes()
 
 
-def options_of(path):
-    return {"labels": ["a", "b", "a"]} if path.suffix == ".npy" else {}
+def check(path, read=read_table, **options):
+    """Fail unless a file is a table, or an error names the file."""
+    with read_or_refused(path):
+        table = read(path, **options)
+        assert len(table.given_labels) == table.n_rows
+        assert list(table.items or ()) is not None  # items are decoded
 
 
 @given(data=st.data())
 def test_changed_bytes_give_a_table_or_an_error(file, data):
     path, content = file
     path.write_bytes(data.draw(changed_bytes(content)))
-    with read_or_refused(path):
-        table = read_table(path, **options_of(path))
-        assert len(table.given_labels) == table.n_rows
+    check(path, labels=["a", "b", "a"] if path.suffix == ".npy" else None)
 
 
 @given(text=st.lists(CELLS, max_size=60).map("".join))
 def test_any_text_gives_a_table_or_an_error(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_text(text, newline="")
-    with read_or_refused(path):
-        read_table(path)
+    check(path)
 
 
 @given(header=st.data())
@@ -66,10 +67,7 @@ def test_any_header_gives_a_table_or_an_error(tmp_path_factory, header):
         before = json.loads(file.metadata()["twohot.features"])
     text = json.dumps(header.draw(changed_json(before)))
     save_file(load_file(path), path, {"twohot.features": text})
-    with read_or_refused(path):
-        table = read_features(path)
-        assert len(table.given_labels) == table.n_rows
-        assert list(table.items or ()) is not None
+    check(path, read_features)
 
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
@@ -81,18 +79,16 @@ ROWS = ["X", "y", "label", "labels", "split", "path", "X_train", "y_train"]
 NAMES = st.sampled_from([*ROWS, "classes", "superclass", "superclass_names"])
 
 
+@example(arrays=dict.fromkeys("Xy", np.zeros(0)))
 @given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=4))
 def test_any_arrays_give_a_table_or_an_error(tmp_path_factory, arrays):
     path = tmp_path_factory.getbasetemp() / "arrays.npz"
     np.savez(path, **arrays)
-    with read_or_refused(path):
-        table = read_table(path)
-        assert len(table.given_labels) == table.n_rows
+    check(path)
 
 
 @given(value=JSON_VALUES)
 def test_any_labels_give_a_table_or_an_error(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "labels.npy"
     np.save(path, np.eye(3))
-    with read_or_refused(path):
-        read_table(path, labels=[value] * 3)
+    check(path, labels=[value] * 3)

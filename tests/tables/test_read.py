@@ -183,14 +183,6 @@ def test_splits_are_coded_by_name():
     assert (odd.split_names, odd.split.tolist()) == (("train", "test", "zoo"), [2, 1, 0])
 
 
-def test_true_labels_share_the_classes():
-    table = table_of(**WIDE, label=["a"] * 5, true_label=["a", "b", "c", None, "a"])
-    assert table.classes == ("a", "b", "c")
-    assert table.labels.tolist() == [0] * 5
-    assert table.true_labels.tolist() == [0, 1, 2, -1, 0]
-    np.testing.assert_array_equal(table.features, X)
-
-
 def test_labels_are_optional_on_request(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(3))
     (tmp_path / "x.csv").write_text("a,b,split\n1,0,train\n0,1,test\n")
@@ -310,7 +302,7 @@ def test_feature_file_takes_no_columns(feature_file):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="source is a feature file, which contains the roles"):
             read_table(feature_file, **options)
-    with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):
+    with pytest.raises(ValueError, match=r"label_column='y' is for .* the label column 'label'"):
         read_table(feature_file, label_column="y")
     assert read_table(feature_file, label_column="label").classes == ("cat", "dog", "eel")
 

@@ -23,7 +23,7 @@ def test_unusual_names_are_noted(tmp_path):
     write_features(tmp_path / "a.features", table)
     assert read_features(tmp_path / "a.features").notes == table.notes
     (note,) = table.notes
-    assert note.startswith("features with unusual names: 'age'. To leave some out, name the oth")
+    assert note.startswith("features with unusual names: 'age'. To use other features, name the")
     chosen = read_table(frame(age=AGE), feature_column="e*")
     assert (chosen.feature_columns, chosen.notes) == (tuple(SERIES), ())
 

@@ -16,12 +16,6 @@ from twohot.tables.table import code_by_name, code_given_and_true
 TABLE = FeatureTable(**GOOD)
 
 
-def test_labels_by_name_and_as_codes():
-    assert TABLE.given_labels.tolist() == ["dog", None, "cat", "dog"]
-    assert TABLE.coded.codes.tolist() == [1, -1, 0, 1]
-    assert TABLE.coded.classes.tolist() == ["cat", "dog"]
-
-
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [([2, 0], [2, 0]), ([True, False, False, True], [0, 3]), ([1, 2], [1, 2]), ([-1], [3])],

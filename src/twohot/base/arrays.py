@@ -2,12 +2,11 @@
 
 Conventions
 -----------
-Samples are rows. There are N samples, d features (one more if there is an intercept) and K classes.
+Samples are rows. There are N samples, K classes and d features, where an intercept is a feature.
 Features have shape (N, d); targets and outputs (N, K); coefficients, gradients and moments (K, d).
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import date, time, timedelta
 from typing import Any, TypeAlias
 
@@ -23,7 +22,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 Matrix: TypeAlias = Any  # (N, …) rows as passed: a dense array or a scipy CSR array
 
-# Tensors of torch and frames of polars as numpy arrays, in their own precision --------------------
+# Tensors of torch and frames of polars as numpy arrays --------------------------------------------
 
 
 def is_polars_frame(X: Any) -> bool:
@@ -31,35 +30,11 @@ def is_polars_frame(X: Any) -> bool:
     return type(X).__module__.startswith("polars.") and hasattr(X, "lazy")
 
 
-def text_columns(X: Any) -> list[str]:
-    """Return the non-numeric columns of a data frame; none for an array.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> text_columns(pd.DataFrame({"x": [1.5], "kind": ["cat"]}))
-    ['kind']
-    """
-    try:
-        frame = nw.from_native(X, pass_through=True, eager_only=True)
-    except nw.exceptions.DuplicateError as error:
-        twice = " ".join(str(error).split())
-        raise ArgumentError("X", f"has equal column names ({twice})", "rename one.") from error
-    if not isinstance(frame, nw.DataFrame):
-        return []
-    # A column of objects may hold Python numbers.
-    return [
-        str(name)
-        for name, kind in frame.schema.items()
-        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
-    ]
-
-
 def as_numpy(X: Any) -> Matrix:
-    """Return a torch tensor or a polars table as an array; anything else stays unchanged.
+    """Return a torch tensor or a polars table as an array; return anything else unchanged.
 
-    scikit-learn would convert both to float64. torch does not convert tensors that require a
-    gradient, or bfloat16 tensors; here, a bfloat16 tensor becomes float32.
+    The precision is kept, while scikit-learn would convert both to float64. Only bfloat16, which
+    numpy lacks, becomes float32. A tensor that requires a gradient is detached first.
 
     Examples
     --------
@@ -75,9 +50,9 @@ def as_numpy(X: Any) -> Matrix:
     return X
 
 
-# Precisions that features may be stored in; anything else is converted to the first.
+# Precisions in which features may be stored. Other precisions are converted to the first one.
 STORED = [np.float64, np.float32, np.float16]
-# Kinds of dtypes that numpy would silently convert to numbers.
+# Kinds of dtypes that numpy would convert to numbers without an error.
 NO_NUMBERS = {
     "U": "text",
     "S": "bytes",
@@ -93,14 +68,13 @@ NUMERIC_FEATURES = (
     "pass numbers, one column per feature. Texts need embeddings: run `twohot extract`."
 )
 NO_NUMBER_TYPES = (str, bytes, complex, np.complexfloating, date, time, timedelta, np.datetime64)
-# Tolerance of the sums of soft targets: the rounding error of float16.
+# Tolerance for the sum of the soft targets of a row: the rounding error of float16.
 SOFT_TARGET_TOLERANCE = 1e-3
 
 
 def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     """Return `dtype` as a numpy dtype; raise unless it is float32 or float64."""
-    allowed: tuple[np.dtype[Any], ...] = (np.dtype(np.float32), np.dtype(np.float64))
-    for precision in allowed:
+    for precision in (np.dtype(np.float32), np.dtype(np.float64)):
         if dtype in (precision, precision.name, precision.type):
             return precision
     problem = "is not a precision to compute in"
@@ -108,9 +82,9 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def check_real(name: str, values: Any, where: str = "", advice: str = "pass real numbers.") -> None:
-    """Raise if values are not real numbers or are masked; no cell is converted silently.
+    """Raise if values are not real numbers or are masked, because numpy would convert them.
 
-    In the error, `name` is the argument and `where` a place, for instance " in chunk 3".
+    The error names the argument `name` and a place `where`, for example " in chunk 3".
 
     Examples
     --------
@@ -121,30 +95,30 @@ def check_real(name: str, values: Any, where: str = "", advice: str = "pass real
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = tuple(np.argwhere(np.ma.getmaskarray(values))[0].tolist())
         problem = f"has masked cells{where}, first at {place}"
-        filled = "fill them by X.filled(…), or drop their rows (numbers under a mask are not read)."
-        raise ArgumentError(name, problem, filled)
+        advice = "fill them by X.filled(…), or drop their rows."
+        raise ArgumentError(name, problem, advice)
     dtype = getattr(values, "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind in NO_NUMBERS:
         problem = f"holds {NO_NUMBERS[kind]}{where} (dtype {dtype})"
         raise ArgumentError(name, problem, NO_NUMBERS_ADVICE.get(kind, advice))
     if kind == "O" and isinstance(values, np.ndarray):
-        for each in set(map(type, values.ravel().tolist())):
-            if issubclass(each, NO_NUMBER_TYPES):
-                problem = f"holds objects of type {each.__name__}{where}"
+        for cell_type in set(map(type, values.ravel().tolist())):
+            if issubclass(cell_type, NO_NUMBER_TYPES):
+                problem = f"holds objects of type {cell_type.__name__}{where}"
                 raise ArgumentError(name, problem, advice)
 
 
 def check_real_rows(X: Any) -> None:
-    """Raise if features hold text, dates or masked cells, or have one dimension.
+    """Raise if features contain text, dates or masked cells, or have one dimension.
 
-    numpy would read "0.5" as a number, a date as a count of days, and a masked cell as its hidden
-    value.
+    numpy would convert "0.5" to a number, a date to a count of days, and a masked cell to the value
+    under its mask.
     """
-    if texts := text_columns(X):
+    if texts := _text_columns(X):
         problem = f"is not numeric in the column {first_few(texts)}"
         raise ArgumentError("X", problem, NUMERIC_FEATURES)
-    if hasattr(X, "columns") and hasattr(X, "iloc"):  # a column of objects may hold text
+    if hasattr(X, "columns") and hasattr(X, "iloc"):  # a column of objects may contain text
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if kind.kind in ("O", "c"):
                 cells, where = X[name].to_numpy(), f" in the column {name!r}"
@@ -152,18 +126,8 @@ def check_real_rows(X: Any) -> None:
             if getattr(kind, "fill_value", 0) != 0:  # fill value of a sparse column
                 problem = f"has a sparse column {name!r} with fill value {kind.fill_value}"
                 raise ArgumentError("X", problem, "pass X.sparse.to_dense(), or use fill value 0.")
-    elif isinstance(X, list | tuple):
-        listed = np.empty(0)
-        with suppress(TypeError):  # not an array: a later check reports it
-            try:
-                listed = np.asanyarray(X)
-            except ValueError as error:
-                problem = "has rows of different lengths"
-                advice = "pass the same number of features in each row."
-                raise ArgumentError("X", problem, advice) from error
-        X = listed
-        check_real("X", X)
     else:
+        X = _as_array(X) if isinstance(X, list | tuple) else X
         check_real("X", X)
     shape = getattr(X, "shape", ())
     if len(shape) == 1:
@@ -172,6 +136,31 @@ def check_real_rows(X: Any) -> None:
             "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one row."
         )
         raise ArgumentError("X", f"has shape {tuple(shape)}", advice)
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Return the non-numeric columns of a data frame; none for an array."""
+    try:
+        frame = nw.from_native(X, pass_through=True, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        twice = " ".join(str(error).split())
+        raise ArgumentError("X", f"has equal column names ({twice})", "rename one.") from error
+    if not isinstance(frame, nw.DataFrame):
+        return []
+    numeric = (nw.Boolean, nw.Object, nw.Unknown)  # a column of objects may contain numbers
+    kinds = frame.schema.items()
+    return [str(name) for name, kind in kinds if not (kind.is_numeric() or kind in numeric)]
+
+
+def _as_array(rows: Any) -> Any:
+    """Return lists of features as an array; empty if numpy cannot convert them."""
+    try:
+        return np.asanyarray(rows)
+    except ValueError as error:
+        advice = "pass the same number of features in each row."
+        raise ArgumentError("X", "has rows of different lengths", advice) from error
+    except TypeError:
+        return np.empty(0)
 
 
 class NotFiniteError(ArgumentError):
@@ -187,11 +176,11 @@ def check_finite(
 ) -> None:
     """Raise if a block of rows contains NaN or infinity; the error names the first such cell.
 
-    `places` are the names of the rows; by default rows are counted from `first_row`. `columns`
-    are the names of the columns; by default columns are counted.
+    `places` has the names of the rows and `columns` the names of the columns. By default, the error
+    has the number of the row, counted from `first_row`, and the number of the column.
     """
     values = block.data if sp.issparse(block) else block
-    # If the sum is finite, all values are. If not, the sum may have overflowed: check each value.
+    # If the sum is finite, all values are finite. Else it may have overflowed: check all values.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return
@@ -206,7 +195,7 @@ def check_finite(
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """Return the start coefficients as float64; raise if their shape is wrong."""
+    """Return the initial coefficients as float64; raise unless they are finite and fit."""
     array = np.asarray(start, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         problem = f"has shape {array.shape} or holds NaN or infinity"
@@ -219,10 +208,9 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 def check_soft_targets(
     targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
 ) -> Matrix:
-    """Return soft targets, dense or CSR; raise if one is negative or a row does not sum to one.
+    """Return soft targets, dense or CSR; raise unless they are one probability per class.
 
-    In errors, `name` is the name of the targets, and `beside` that of the argument with as many
-    rows.
+    Errors name the targets `name`, and the argument with the same number of rows `beside`.
     """
     rows: Any = np.asarray(as_numpy(targets))
     if sp.issparse(targets):
@@ -251,11 +239,11 @@ def check_soft_targets(
     return rows
 
 
-# Ties: scores that are equal at a boundary share the remaining weight -----------------------------
+# Ties: equal scores at the boundary between selected and other scores share a weight --------------
 
 
 def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
-    """Return for each row the smallest of its `n_kept` largest scores, (..., 1)."""
+    """Return the `n_kept`-th largest score of each row, (..., 1)."""
     place = scores.shape[-1] - n_kept
     return np.asarray(np.partition(scores, place, axis=-1)[..., place, np.newaxis])
 
@@ -263,7 +251,7 @@ def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
 def top_shares(
     scores: NDArray[Any], n_kept: int, slack: NDArray[Any], *, lowest: bool = False
 ) -> NDArray[np.float64]:
-    """Return weights for the `n_kept` largest scores of each row, equal except for ties.
+    """Return equal weights for the `n_kept` largest scores of each row, and zero for the others.
 
     The weights of a row sum to one. Scores that tie for the last place share its weight.
 
@@ -272,12 +260,11 @@ def top_shares(
     scores : array of shape (..., n_classes)
         Larger is better.
     n_kept : int
-        Number of scores that are kept.
+        Number of scores that have a weight if there is no tie.
     slack : array of shape (..., 1)
         Scores within this distance of the `n_kept`-th largest score are tied.
     lowest : bool
-        Keep the first of the tied scores, as `argsort` would, instead of sharing the weight among
-        them.
+        Give the weight to the first of the tied scores, as `argsort` would.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""The cells of a column in any container: an array, a list, a series, a frame of one column.
+"""Cells of a column in any container: an array, a list, a series or a frame of one column.
 
-Integers stay integers and missing values stay missing: a column with missing values becomes an
-array of Python objects. Other functions check whether a cell is missing, return its text, and
-return its sort key.
+A column with missing values becomes an array of Python objects, so that integers stay integers and
+missing values stay missing.
 """
 
 import re
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 from twohot.base.messages import ArgumentError
 from twohot.base.numbers import is_real
 
-WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # a number with more digits is not a count
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # text of an integer; longer ones are identifiers
 ONE_PER_ROW = "pass one label per row, None for rows without a label."
 
 
 def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
-    """Return any column as a one-dimensional array; its type is object if values may be missing.
+    """Return a column as a one-dimensional array; its dtype is object if values may be missing.
 
     Examples
     --------
@@ -47,7 +46,7 @@ def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
 
 
 def plain(cell: Any) -> Any:
-    """Return a cell as a Python object: text or a number, without its wrapper.
+    """Return a scalar of numpy or Arrow as a Python object, and bytes as text.
 
     Examples
     --------
@@ -86,12 +85,12 @@ def as_text(label: object) -> str:
         return label
     if is_missing(label):
         return ""
-    # Integers in a column with missing values often become floats.
+    # Programs often store a column of integers with missing values as floats.
     return str(int(label) if isinstance(label, float) and label.is_integer() else label)
 
 
 def order_key(label: Any) -> tuple[int, Any, str]:
-    """Return the sort key of a label: numbers by value, then text."""
+    """Return the sort key of a label: numbers come first, by value, then text."""
     if isinstance(label, str):
         if WHOLE_NUMBER.fullmatch(label):
             return 0, int(label), label
@@ -100,7 +99,7 @@ def order_key(label: Any) -> tuple[int, Any, str]:
 
 
 def holds_numbers(cells: NDArray[Any]) -> bool:
-    """Return whether all cells of a column are numbers or missing, with at least one number."""
+    """Return whether each cell is a number or missing, and at least one cell is a number."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiu"
     listed = cells.tolist()
@@ -122,17 +121,17 @@ def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
 
 
 def _from_container(column: Any) -> NDArray[Any]:
-    """Return a list, series, frame or anything that numpy can read as an array."""
+    """Return as an array what is not one: a list, a series, a frame or another container."""
     if isinstance(column, Sequence) and not isinstance(column, str):
         return as_objects(column)
     series = nw.from_native(column, allow_series=True, eager_only=True, pass_through=True)
     if isinstance(series, nw.DataFrame) and len(series.columns) == 1:
         series = series[series.columns[0]]
     if not isinstance(series, nw.Series):
-        # narwhals accepts neither arrays of pyarrow nor nullable types of pandas.
+        # narwhals accepts neither arrays of pyarrow nor nullable arrays of pandas.
         listed = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
         return np.asarray(column) if listed is None else as_objects(listed())
-    # In a float column a null becomes NaN. Other types would become float, or fail.
+    # In a column of floats a null becomes NaN. In other columns it becomes None in a list.
     if series.dtype.is_float() or (series.dtype.is_numeric() and not series.null_count()):
         return np.asarray(series.to_numpy())
     return as_objects(series.to_list())

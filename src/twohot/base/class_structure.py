@@ -12,12 +12,12 @@ from twohot.base.numbers import check_count, check_random_state
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-# Tolerance for sums of rows: the rounding error of seven printed digits or of float32.
+# Tolerance for the sum of a row of probabilities: the rounding error of seven digits or float32.
 ROW_SUM_TOLERANCE = 1e-6
 
 
 def check_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a numpy Generator: the one passed, or a new one with the seed passed."""
+    """Return a numpy Generator: the generator passed, or a new one for the seed passed."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -48,9 +48,9 @@ def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
 def check_codes(
     name: str, codes: ArrayLike, n_codes: int, n_names: int, *, least: int = -1
 ) -> NDArray[Any]:
-    """Return codes as an array; raise unless there are `n_codes` integers in the valid range.
+    """Return codes as an array; raise unless they are `n_codes` integers in the valid range.
 
-    Each is a position in `n_names` names, or -1 for no name (if `least` is -1).
+    A code is a position in a list of `n_names` names. If `least` is -1, -1 means no name.
     """
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
@@ -65,29 +65,31 @@ def check_codes(
 def check_superclass(
     superclass: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.intp]:
-    """Return the superclass of each class; raise unless they are 0, 1, … without gaps."""
+    """Return the superclass of each class; raise unless superclasses are 0, 1, … without gaps."""
     if n_classes is None:
         n_classes = max(as_array(superclass).size, least)
     array = check_integers("superclass", superclass, n_classes).astype(np.intp)
     names = np.unique(array)
     if not np.array_equal(names, np.arange(names.size)):
         problem = f"numbers {names.size} superclasses from {names[0]} to {names[-1]}"
-        by = "by np.unique(superclass, return_inverse=True)[1]"
-        advice = f"number them 0, 1, … without gaps, for instance {by}."
+        advice = "number them without gaps by np.unique(superclass, return_inverse=True)[1]."
         raise ArgumentError("superclass", problem, advice)
     return array
 
 
 def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDArray[np.intp]:
-    """Return the class that each class is confused with, by default the next one, cyclically."""
-    every = np.arange(n_classes)
+    """Return the class that each class is confused with.
+
+    By default, that is the next class, and for the last class the first.
+    """
+    classes = np.arange(n_classes)
     if confused_with is None:
-        return np.roll(every, -1)
+        return np.roll(classes, -1)
     array = check_codes("confused_with", confused_with, n_classes, n_classes, least=0)
-    itself = np.flatnonzero(array == every).tolist()
+    itself = np.flatnonzero(array == classes).tolist()
     if itself:
         entry = {f"confused_with[{itself[0]}]": itself[0]}
-        advice = "pass another class, or write the matrix yourself if this class has no noise."
+        advice = "pass another class; if this class has no noise, pass a corruption matrix."
         raise ArgumentError(entry, "confuses a class with itself", advice)
     return array.astype(np.intp)
 
@@ -103,7 +105,7 @@ def check_corruption(
         Rows are true classes, columns are given labels. Entries are not negative; each row
         sums to one within 1e-6.
     n_classes : int, optional
-        The required number of classes.
+        The number of classes that the matrix must have.
     least : int, default 1
         The minimum number of classes.
 
@@ -127,7 +129,7 @@ def check_corruption(
         raise ArgumentError("corruption", f"has shape {matrix.shape}", advice)
     if n_classes is not None and len(matrix) != n_classes:
         problem = f"has {counted(len(matrix), 'row')} for {counted(n_classes, 'class', 'classes')}"
-        advice = "pass one row per class; pass the classes if some have no sample."
+        advice = "pass one row per class, and list the classes if some have no sample."
         raise ArgumentError("corruption", problem, advice)
     matrix = matrix.astype(np.float64)
     # The condition is written so that NaN fails too.
@@ -146,14 +148,14 @@ def check_corruption(
 
 
 def as_array(values: ArrayLike) -> NDArray[Any]:
-    """Return values as an array; ragged rows give an array of objects."""
+    """Return values as an array; rows of different lengths give an array without dimensions."""
     try:
         return np.asarray(values)
     except ValueError:
         return np.asarray(None)
 
 
-# Names of classes, superclasses and splits: text that files, figures and reports can store --------
+# Names of classes, superclasses and splits: text for files, figures and reports ------------------
 
 
 def check_names(name: str, names: Sequence[str]) -> None:

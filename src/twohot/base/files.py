@@ -1,4 +1,4 @@
-"""Atomic writing of files, checks of output paths, and values that JSON can store."""
+"""Files that are written completely or not at all, checks of output paths, and JSON."""
 
 import hashlib
 import json
@@ -22,18 +22,17 @@ from twohot.base.messages import ArgumentError, FileThereError
 from twohot.base.optional import load_extra
 
 # Unfinished files, and their removal after their process has died --------------------------------
-# A file is written beside its target under a name such as `.a.csv.1f2e3d4c-4711-ab12.unfinished`:
-# the target, the machine, the process, and random characters. A process that is killed leaves it
-# behind, and the next process that writes to the folder removes it.
+# A file is first written next to its target, as `.a.csv.1f2e3d4c-4711-ab12.unfinished` for example.
+# The name has the target, the machine, the process and random characters. If the process is killed,
+# the file remains. The next process that writes to the folder removes it.
 
 NAME = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-\w+\.unfinished")
-# Characters of the target's name that are kept: file names are limited to 255 bytes.
-KEPT = 40
-NAME_BYTES = 255  # limit of a file name on common disks
+NAME_BYTES = 255  # maximum of a file name on common disks
+KEPT = 40  # characters of the target's name in the name of another file, because of this maximum
 
 
 def name_beside(target: Path, suffix: str) -> Path:
-    """Return the path of `target` with a suffix; a name that is too long is shortened.
+    """Return the path of `target` with a suffix added; a name that is too long is shortened.
 
     Examples
     --------
@@ -50,17 +49,17 @@ def name_beside(target: Path, suffix: str) -> Path:
 
 
 def new_unfinished(target: Path) -> tuple[int, Path]:
-    """Create an empty file in the target's folder; return its open descriptor and its path."""
+    """Create an empty unfinished file for a target; return its open descriptor and its path."""
     remove_abandoned(target.parent.resolve())
     prefix = f".{target.name[:KEPT]}.{_machine()}-{os.getpid()}-"
     try:
         descriptor, path = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=".unfinished")
-    except OSError as error:  # the error names the unfinished file, which users do not know
+    except OSError as error:  # name the target, because users do not know the unfinished file
         raise OSError(error.errno, error.strerror, str(target)) from error
     return descriptor, Path(path)
 
 
-@cache  # cached: a folder with many files is listed once, not at every write
+@cache  # list a folder once, not at every write
 def remove_abandoned(folder: Path) -> None:
     """Remove unfinished files of dead processes of this machine."""
     for path in folder.glob(".*.unfinished"):
@@ -94,10 +93,10 @@ SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file beside `path` for writing, and rename it to `path` if the block succeeds.
+    """Open a file next to `path` for writing, and rename it to `path` if the block succeeds.
 
-    Readers never see a partial file. If the block raises an error, an existing file stays
-    unchanged. If `path` is a link, its target is replaced. A replaced file keeps its mode.
+    Readers never see a partial file. If the block raises an error, the old file stays unchanged. If
+    `path` is a link, the file that it links to is replaced. The new file has the mode of the old.
 
     Examples
     --------
@@ -123,7 +122,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_stored_file(url: str) -> Iterator[BinaryIO]:
-    """Open a file as `whole_file` does, at any path that fsspec can write."""
+    """Open a file for writing as `whole_file` does, at any path or URL of fsspec."""
     filesystem, path = _place(url)
     if filesystem is None:
         with whole_file(path) as file:
@@ -144,7 +143,7 @@ def whole_stored_file(url: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def stored_file(url: str) -> Iterator[BinaryIO | None]:
-    """Open a file for reading, at any path that fsspec can read; None if it does not exist."""
+    """Open a file for reading, at any path or URL of fsspec; yield None if it does not exist."""
     filesystem, path = _place(url)
     if not (Path(path).exists() if filesystem is None else filesystem.exists(path)):
         yield None
@@ -154,7 +153,7 @@ def stored_file(url: str) -> Iterator[BinaryIO | None]:
 
 
 def why_not_written(url: str) -> str:
-    """Return the reason why no file can be written at a path; empty if one can.
+    """Return why no file can be written at a path or URL; return empty text if it can.
 
     Examples
     --------
@@ -181,7 +180,7 @@ def as_url(source: Any) -> str:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of fsspec for a path or URL, and the path there.
+    """Return the file system of fsspec for a path or URL, and the path in it.
 
     Examples
     --------
@@ -205,7 +204,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def _place(url: str) -> tuple[Any, str]:
-    """Return the fsspec file system (None if local) of a path or URL, and the path in it."""
+    """Return what `file_system` returns, with None instead of the local file system."""
     if "://" not in url:
         return None, url
     filesystem, path = file_system(url)
@@ -213,27 +212,27 @@ def _place(url: str) -> tuple[Any, str]:
 
 
 def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
-    r"""Return whether opening a path contacts another machine than the one with the root folder.
+    r"""Return whether a path is on another machine than the root folder.
 
-    Windows does so for any path such as \\host\share\x.png, and sends that machine the user's name.
-    Other systems never do.
+    Windows contacts the machine of a path such as \\host\share\x.png, and sends it the user's name.
+    On other systems, no path is on another machine.
 
     Examples
     --------
     >>> on_other_host("cats/1.png", "pets")
     False
     """
-    drive, own = (
-        os.path.splitdrive(each)[0].replace("/", "\\").lower()
-        for each in (path, os.path.abspath(root))  # noqa: PTH100
+    drive, root_drive = (
+        os.path.splitdrive(place)[0].replace("/", "\\").lower()
+        for place in (path, os.path.abspath(root))  # noqa: PTH100
     )
-    return drive.startswith("\\\\") and drive != own
+    return drive.startswith("\\\\") and drive != root_drive
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path with its links resolved; raise if it exists and is not a regular file.
+    """Return a path with its links resolved; raise if it is a folder, a pipe or a device.
 
-    Renaming a file to an unresolved path would replace the link or the device there.
+    A file that is renamed to an unresolved path would replace the link or the device.
     """
     target = Path(path)
     if target.is_symlink():
@@ -250,11 +249,11 @@ def check_regular(path: Path) -> None:
 
 
 def put_in_place(finished: Path, target: Path) -> None:
-    """Rename a finished file to its target, with the mode of the file it replaces."""
+    """Rename a finished file to its target, with the mode of the file that it replaces."""
     if target.exists():
         mode = stat.S_IMODE(target.stat().st_mode)
     else:
-        # An unfinished file is private; a new file gets the mode of the umask.
+        # An unfinished file is private. A new file has the mode that the umask allows.
         umask = os.umask(0)
         os.umask(umask)
         mode = 0o666 & ~umask
@@ -308,7 +307,7 @@ def json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# Checks of output paths before any computation: an output never replaces an input -----------------
+# Checks of output paths before any computation ----------------------------------------------------
 
 
 def check_output(
@@ -320,10 +319,10 @@ def check_output(
     suffixes: Collection[str] = (),
     outputs: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Raise if an output file exists (without `force`), is an input, or has the wrong ending.
+    """Raise if an output file exists, is an input, has the wrong ending, or cannot be written.
 
-    `name` is the name of the argument in errors. `outputs` maps other arguments of the command to
-    their output files, which must differ from `path`.
+    With `force`, it may exist. Errors name the argument `name`. `outputs` maps other arguments of
+    the command to their output files, which must differ from `path`.
     """
     argument = {name: path}
     for other, taken in (outputs or {}).items():
@@ -349,21 +348,22 @@ def check_output(
 
 
 def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
-    """Raise if no file can be created in a folder, which need not exist yet.
+    """Raise if no file can be created in a folder, which may not exist yet.
 
-    Permissions do not show whether the disk is read-only, so a test file is written.
+    A test file is written, because permissions do not show that a disk is read-only.
     """
     if "://" in as_url(folder):
         problem = "is not a local path"
         raise ArgumentError(argument, problem, "choose a local folder, and copy it afterwards.")
-    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-    if there == folder.absolute() and not there.is_dir():
+    absolute = folder.absolute()
+    nearest = next(path for path in (absolute, *absolute.parents) if path.exists())
+    if nearest == absolute and not nearest.is_dir():
         raise ArgumentError(argument, "is a file", "pass the name of a folder.")
-    if not there.is_dir():
-        problem = f"is inside {there}, which is a file"
+    if not nearest.is_dir():
+        problem = f"is inside {nearest}, which is a file"
         raise ArgumentError(argument, problem, "choose another folder.")
     try:
-        descriptor, made = new_unfinished(there / "twohot")
+        descriptor, made = new_unfinished(nearest / "twohot")
     except OSError as error:
         problem = f"cannot be written ({error.strerror})"
         raise ArgumentError(argument, problem, "choose a folder that you may write to.") from error

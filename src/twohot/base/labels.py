@@ -1,12 +1,11 @@
 """Labels as integer codes and a list of classes, and checks of labels.
 
 A label is missing if it is None, NaN, NA, NaT, masked, a null of Arrow or polars, or text that is
-empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
-listed as texts that mean no label.
+empty or blank. The texts "NaN", "NA" and "None" are classes, unless the user lists them as texts
+that mean no label.
 
-The order of classes is the same everywhere: numbers by value (including text that is a whole
-number), then other text. Labels that differ only in case or blanks are different classes, with a
-note; they are merged on request.
+Classes are ordered in one way: numbers by value, including text that is a whole number, then other
+text. Labels that differ only in case or blanks are different classes, and a note lists them.
 """
 
 import re
@@ -27,22 +26,22 @@ from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
 
 NO_LABEL = -1  # the code of a row without a label
-# Widest text in bytes that is sorted as a fixed-width array; one long label widens all cells.
+# Maximum bytes of a cell if text is sorted in an array: one long label widens the cells of all.
 WIDE_TEXT = 4096
-# A number with few digits: a table may have "1" in one row and "1.0" in another.
+# Text of a number. A table may have the label "1" in one row and "1.0" in another.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
-# Blanks that readers overlook: at the ends of a quoted name, or next to another blank.
+# Blanks that readers overlook: at an end of a quoted name, or next to another blank.
 HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
-# Texts that often mean a missing label; they are classes unless listed in `missing`.
+# Texts that often mean a missing label, in lower case.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of all rows as codes: each row has one label or none."""
+    """The labels of all rows as integer codes; a row has one label or none."""
 
     codes: IntArray  # (n_rows,), positions in classes; NO_LABEL where there is no label
-    classes: NDArray[Any]  # (n_classes,), each once, in order
+    classes: NDArray[Any]  # (n_classes,), distinct and in order
 
     def __post_init__(self) -> None:
         """Raise unless every code is a position in the classes, or NO_LABEL."""
@@ -57,7 +56,7 @@ class Labels:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """(n_rows,) whether a row has a label."""
+        """(n_rows,) True for rows with a label."""
         return np.asarray(self.codes != NO_LABEL)
 
     @property
@@ -67,9 +66,9 @@ class Labels:
 
     @property
     def values(self) -> NDArray[Any]:
-        """(n_rows,) the labels in their own type.
+        """(n_rows,) the labels, in the type of the classes.
 
-        A missing label is NaN in a float array; otherwise None in an array of type object.
+        A missing label is NaN if the classes are floats. Else it is None, in an array of objects.
         """
         if self.labelled.all():
             return self.classes[self.codes]
@@ -78,30 +77,31 @@ class Labels:
         return np.array([*self.classes.tolist(), None], dtype=object)[self.codes]
 
     def take(self, rows: Any) -> "Labels":
-        """Return the labels of some rows; the classes stay the same."""
+        """Return the labels of the given rows, with the same classes."""
         return Labels(self.codes[rows], self.classes)
 
     def present(self) -> "Labels":
-        """Return the same labels without the classes that have no row."""
+        """Return the same labels, without classes that have no row."""
         return self._only(self.sizes > 0)
 
     def without(self, missing: Collection[str]) -> "Labels":
-        """Return the labels; those whose text is in `missing` become missing labels."""
+        """Return the labels, where those whose text is in `missing` become missing labels."""
         texts = set(missing_texts(missing))
         return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
 
     def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
-        """Return the labels that are not in `classes`, as a dict from text to number of rows."""
+        """Return the labels that are not in `classes`, with their numbers of rows."""
         known = {as_text(label) for label in classes.tolist()}
         sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
         return {name: size for name, size in sizes if size and name not in known}
 
-    def _only(self, kept: NDArray[np.bool_]) -> "Labels":
-        if kept.all():
+    def _only(self, is_class: NDArray[np.bool_]) -> "Labels":
+        """Return the labels with some of the classes; other labels become missing labels."""
+        if is_class.all():
             return self
         # Rows without a label have code -1, the last entry.
-        place = np.append(np.where(kept, np.cumsum(kept) - 1, NO_LABEL), NO_LABEL)
-        return Labels(place[self.codes], self.classes[kept])
+        place = np.append(np.where(is_class, np.cumsum(is_class) - 1, NO_LABEL), NO_LABEL)
+        return Labels(place[self.codes], self.classes[is_class])
 
     def among(
         self,
@@ -112,9 +112,9 @@ class Labels:
         advice: str = "remove the labels of these rows, or use a probe with these classes.",
         **mentions: object,
     ) -> "Labels":
-        """Return the labels coded by `classes`, matched by text.
+        """Return the labels with codes for `classes`, to which they are matched by text.
 
-        Raise if a label is not in `classes`. Error messages use `name` for the labels.
+        Raise if a label is not in `classes`. The error names the labels `name`.
         """
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
@@ -136,13 +136,12 @@ def code_labels(
     missing: Collection[str] = (),
     by_name: bool = False,
 ) -> Labels:
-    """Encode a column of numbers or text as codes and classes; return `Labels` unchanged.
+    """Return a column of numbers or text as codes and classes.
 
-    Error messages use `name` for the argument. By default, `classes` are the sorted distinct
-    labels.
-    Labels are matched to classes by their text, so 1 equals "1". A text in `missing`, and empty or
-    blank text, means no label. With `by_name`, all labels are converted to text: 1, 1.0 and "1"
-    are the same, and numbers may be mixed with text.
+    By default, the classes are the sorted distinct labels. Otherwise, labels are matched to
+    `classes` by their text, so 1 equals "1". Empty or blank text, and the texts in `missing`, mean
+    no label. With `by_name`, all labels become text: 1, 1.0 and "1" are the same class, and numbers
+    may be mixed with text. Errors name the column `name`.
 
     Examples
     --------
@@ -150,8 +149,8 @@ def code_labels(
     >>> coded.codes, coded.classes
     (array([ 1, -1,  0, -1,  1]), array(['2', '10'], dtype=object))
     """
-    found = labels if isinstance(labels, Labels) else _coded(labels, name, by_name=by_name)
-    coded = found.without(missing)
+    coded = labels if isinstance(labels, Labels) else _coded(labels, name, by_name=by_name)
+    coded = coded.without(missing)
     if classes is None:
         return coded
     advice = "list all classes in {classes}, or leave it out to use the labels that occur."
@@ -159,7 +158,7 @@ def code_labels(
 
 
 def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
-    """Encode a column of labels; its classes are the distinct labels."""
+    """Return a column of labels as codes; its classes are the sorted distinct labels."""
     found, index = _distinct(as_cells(labels, name), name)
     values = [None if is_missing(value) else value for value in found.tolist()]
     _check_values(values, name, mixed=by_name)
@@ -182,7 +181,7 @@ def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
-    """Return the classes that a user passed as an array; raise if two have the same text."""
+    """Return classes that a user passed, as an array; raise unless their texts are distinct."""
     advice = "pass each class once, in one dimension."
     array = as_cells(classes, "classes", advice)
     check_named(array.tolist(), "classes")
@@ -195,7 +194,7 @@ def check_classes(classes: Any) -> NDArray[Any]:
 
 
 def check_all_labelled(labels: Labels) -> None:
-    """Raise if rows have no label; the error has their number and the first position."""
+    """Raise if some rows have no label; the error has their number and the first such row."""
     without = np.flatnonzero(~labels.labelled)
     if without.size:
         rows = f"{counted(without.size, 'row')}, first row {without[0]}"
@@ -226,8 +225,8 @@ def label_notes(
 ) -> tuple[str, ...]:
     """Return notes on classes that may be spellings of one class, or may mean a missing label.
 
-    `missing` and `merge` are phrases of the advice: where to list texts that mean no label, and how
-    to merge spellings.
+    The phrase `missing` says where to list texts that mean no label, and the phrase `merge` says
+    how to merge spellings.
 
     Examples
     --------
@@ -255,10 +254,10 @@ def label_notes(
 
 
 def other_spellings(names: Sequence[str]) -> list[list[int]]:
-    """Return groups of names that may be spellings of one name, as positions.
+    """Return the positions of names that may be spellings of one name, in one list per name.
 
-    Names in a group differ only in case, blanks, zero-width characters, the encoding of accents,
-    or the format of a number.
+    Such names differ only in case, blanks, zero-width characters, the encoding of accents, or the
+    format of a number.
 
     Examples
     --------
@@ -272,9 +271,9 @@ def other_spellings(names: Sequence[str]) -> list[list[int]]:
 
 
 def spelling_groups(labels: Labels) -> list[list[int]]:
-    """Return groups of classes that may be the same, as codes, most frequent class first.
+    """Return the codes of classes that may be spellings of one class, in one list per class.
 
-    Classes of equal frequency keep their order.
+    The most frequent spelling comes first; equally frequent ones are in the order of the classes.
 
     Examples
     --------
@@ -287,7 +286,7 @@ def spelling_groups(labels: Labels) -> list[list[int]]:
 
 
 def _spelling(name: str) -> str:
-    """Return the form that all spellings of a name share."""
+    """Return text that is the same for all spellings of a name."""
     # Remove zero-width characters.
     seen = "".join(char for char in name if unicodedata.category(char) != "Cf")
     text = unicodedata.normalize("NFC", " ".join(seen.split()).casefold())
@@ -302,10 +301,10 @@ def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -
 
 
 def told_apart(names: Sequence[object]) -> list[str]:
-    r"""Return names in quotes, written so that different names look different.
+    r"""Return names in quotes, so that different names look different.
 
-    Blanks at an end of a name or next to another blank are shown as open boxes. Names that look the
-    same are written with character codes.
+    A blank at an end of a name, or next to another blank, becomes an open box. Names that look the
+    same have character codes.
 
     Examples
     --------
@@ -346,14 +345,14 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
 
 
 def check_named(cells: Iterable[Any], name: str) -> None:
-    """Raise if the text of a cell contains a memory address, which differs between runs."""
+    """Raise if a cell is no label: its text contains a memory address, which differs by run."""
     for row, cell in enumerate(cells):
         if not isinstance(cell, str | int | float):
             _name_of(cell, row, name)
 
 
 def _name_of(value: object, row: int, name: str) -> str:
-    """Return the text of a date or similar object; raise if it contains a memory address."""
+    """Return the text of a date or another object; raise if it contains a memory address."""
     text = str(value)
     if callable(value) or isinstance(value, complex) or f"{id(value):x}" in text.lower():
         problem = f"holds {text} in row {row}, which is not a label"
@@ -362,7 +361,7 @@ def _name_of(value: object, row: int, name: str) -> str:
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
-    """Raise if labels are not whole numbers, or mix numbers and text and `mixed` is False."""
+    """Raise if a label is a fraction, or if numbers and text are mixed and may not be mixed."""
     if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
         advice = "pass labels of one type, None for rows without a label."
         raise ArgumentError(name, "mixes numbers and text", advice)
@@ -378,8 +377,8 @@ def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
 def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[Any] | None:
     """Return the column names of a data frame as classes; None for an array.
 
-    The default names 0, 1, … of pandas and column_0, column_1, … of polars also return None, unless
-    they are the text of these classes.
+    Also return None for the default names: 0, 1, … of pandas and column_0, column_1, … of polars.
+    But if `classes` have the texts 0, 1, …, return these names.
 
     Examples
     --------
@@ -399,18 +398,17 @@ def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[An
     names = frame.collect_schema().names()
     texts = [as_text(column) for column in names]
     places = range(len(names))
-    by_themselves = [[str(place) for place in places], [f"column_{place}" for place in places]]
-    are_classes = classes is not None and sorted(names, key=str) == sorted(
-        classes.tolist(), key=str
-    )
-    return None if texts in by_themselves and not are_classes else check_classes(names)
+    default = [[str(place) for place in places], [f"column_{place}" for place in places]]
+    known = [] if classes is None else classes.tolist()
+    are_classes = bool(known) and sorted(names, key=str) == sorted(known, key=str)
+    return None if texts in default and not are_classes else check_classes(names)
 
 
 def check_column_order(name: str, named: NDArray[Any] | None, classes: NDArray[Any]) -> None:
-    """Raise if the columns of a data frame are in another order than the classes passed."""
+    """Raise if a data frame has a column for each of these classes, but in another order."""
     if named is None:
         return
-    theirs, ours = ([as_text(each) for each in names.tolist()] for names in (named, classes))
-    if theirs != ours and sorted(theirs) == sorted(ours):
-        problem = f"has its columns in another order ({first_few(theirs)}) than classes"
+    columns, texts = ([as_text(label) for label in names.tolist()] for names in (named, classes))
+    if columns != texts and sorted(columns) == sorted(texts):
+        problem = f"has its columns in another order ({first_few(columns)}) than classes"
         raise ArgumentError(name, problem, "leave {classes} out.", classes=...)

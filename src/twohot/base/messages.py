@@ -1,7 +1,7 @@
-"""Error messages: the argument and its value, what is wrong, and what to do.
+"""Error messages: the argument with its value, what is wrong, and what to do.
 
-An error stores its arguments separately from its text. In Python an argument is written
-`label_column='y'`; the command line writes the same error with `--label-column='y'`.
+An error stores its arguments separately from its text. Python shows `label_column='y'`, and the
+command line shows the same error with `--label-column='y'`.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-# Maximum number of names in a sentence.
+# Maximum number of names that a sentence lists.
 FEW = 5
 
 
@@ -20,15 +20,15 @@ class ArgumentError(ValueError):
     Parameters
     ----------
     arguments : str or dict
-        The arguments with their values. Or the name of one argument, without its value. Or empty
-        text.
+        A dict from names to values, or one name without a value, or empty text. The message starts
+        with the arguments.
     problem : str
-        What is wrong: the predicate after the arguments. It may contain text of the user.
+        What is wrong: the rest of the sentence. It may quote text of the user.
     advice : str
-        What to do. `{name}` is replaced by an argument whose value is in `mentions`; other braces
-        stay unchanged.
-    mentions
-        Arguments that the advice mentions; `...` means any value.
+        What to do. `{name}` is replaced by the argument `name` with its value in `mentions`. Other
+        braces stay unchanged.
+    **mentions
+        Values of the arguments that the advice names; `...` means any value.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class ArgumentError(ValueError):
         return self.worded(in_python)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickling stores these arguments, so all parts of the message are passed.
+        # By default, pickling would lose the mentions.
         kind: Callable[..., ArgumentError] = type(self)
         return partial(kind, **self.mentions), (self.arguments, self.problem, self.advice)
 
@@ -88,12 +88,12 @@ def cause_of(error: BaseException) -> str:
 
 
 def in_python(name: str, value: object) -> str:
-    """Return an argument with its value in Python syntax."""
+    """Return an argument and its value in Python syntax."""
     return f"{name}={shown(value)}"
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: paths without quotes, and `…` for any value.
+    """Return a value as messages show it: paths without quotes, and `…` instead of `...`.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def shown(value: object) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, in the plural unless the number is one.
+    """Return a number with its noun, which is in the plural unless the number is one.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
-    """Return the first names as text, with the number of omitted names; `write` formats a name.
+    """Return the first names as text, and how many more there are; `write` formats a name.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Output in notebooks: tables, and the progress of a search."""
+"""Output in notebooks: tables and progress bars."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, TypeAlias
 
 import jinja2
@@ -35,22 +36,23 @@ def notebook_table(
 
 @contextmanager
 def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[Callback | None]:
-    """Yield the function to call with one line of text after each step.
+    """Yield a function to call after each step, with one line of text.
 
-    It is the callback, if there is one. Otherwise, in a notebook, it moves a progress bar, which is
-    removed at the end. Elsewhere, None is yielded.
+    If there is a callback, it is this function. Else a notebook shows a progress bar, which the
+    function moves and which is removed at the end. Outside of notebooks, None is yielded.
     """
     kernel = _kernel()
     if callback is not None or kernel is None:
         yield callback
         return
-    handle = kernel.display(_html(kernel, title, 0, total, "…"), display_id=True)
-    done = 0
+
+    def html(done: int, line: str) -> Any:
+        return kernel.HTML(_filled(BAR, title=title, done=done, total=total, line=line))
+
+    handle, steps = kernel.display(html(0, "…"), display_id=True), count(1)
 
     def step(line: str) -> None:
-        nonlocal done
-        done += 1
-        handle.update(_html(kernel, title, done, total, line))
+        handle.update(html(next(steps), line))
 
     try:
         yield step
@@ -63,10 +65,6 @@ def _kernel() -> Any:
     python = sys.modules.get("IPython")
     shell = python.get_ipython() if python is not None else None
     return sys.modules.get("IPython.display") if getattr(shell, "kernel", None) else None
-
-
-def _html(kernel: Any, title: str, done: int, total: int, line: str) -> Any:
-    return kernel.HTML(_filled(BAR, title=title, done=done, total=total, line=line))
 
 
 def _filled(template: str, **content: object) -> str:

@@ -65,7 +65,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
 
 
 def check_class_count(name: str, value: int, n_classes: int) -> int:
-    """Return `value`, a number of classes or superclasses; raise unless 1 ≤ value ≤ n_classes."""
+    """Return `value`, a number of (super)classes; raise unless it is from 1 to `n_classes`."""
     if check_count(name, value, 1) > n_classes:
         problem = f"is more than the {n_classes} classes"
         raise ArgumentError({name: value}, problem, f"pass at most {n_classes}.")
@@ -75,7 +75,7 @@ def check_class_count(name: str, value: int, n_classes: int) -> int:
 def check_penalty(
     l2: Any, ridge: Any, default_ridge: float, n_rounds: int
 ) -> tuple[str, list[float]]:
-    """Return the name of the penalty that was passed, "l2" or "ridge", and one value per round."""
+    """Return which penalty was passed, "l2" or "ridge", and its value in each round."""
     if l2 is not None and ridge is not None:
         formula = "l2 = ridge · mean squared norm / (n_classes · total weight)"
         advice = f"pass one of them and leave the other None ({formula})."

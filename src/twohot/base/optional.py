@@ -23,7 +23,7 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # If another module is missing, the error is not about this extra.
+        # If another module is missing, this extra would not help.
         if (error.name or "").split(".", maxsplit=1)[0] != package:
             raise
         name = PACKAGES.get(package, package)
@@ -46,14 +46,14 @@ def page_templates(package: str) -> jinja2.Environment:
 
 # Memory that this process may use -----------------------------------------------------------------
 
-# Memory that every machine has, in bytes: below it, the limit need not be read.
+# Memory in bytes that every machine has. A smaller need is met without reading the limit.
 SURELY_HELD = 2**29
-# Names of the limits of address space and heap in the module `resource`.
+# Names of the limits of the address space and of the heap in the module `resource`.
 LIMITS = ("RLIMIT_AS", "RLIMIT_DATA")
 
 
 def memory_limit() -> int:
-    """Return the bytes this process may use: the minimum of machine, container and limits.
+    """Return how many bytes this process may use, on this machine or in this container.
 
     Examples
     --------
@@ -65,14 +65,9 @@ def memory_limit() -> int:
     except ImportError:
         pages = getattr(os, "sysconf", lambda _: 2**31)  # not on every system
         limit = pages("SC_PAGE_SIZE") * pages("SC_PHYS_PAGES")
-    return min(limit, *_own_limits(limit))
-
-
-def _own_limits(most: int) -> list[int]:
-    """Return the limits set for this process; `most` where no limit is set."""
     try:
         resource = import_module("resource")
     except ImportError:  # not on every system
-        return [most]
+        return limit
     soft = (resource.getrlimit(getattr(resource, name))[0] for name in LIMITS)
-    return [most if each == resource.RLIM_INFINITY else each for each in soft]
+    return min([limit, *(int(space) for space in soft if space != resource.RLIM_INFINITY)])

@@ -1,4 +1,4 @@
-"""Colours and files of figures: each method has the same colour in all figures and reports."""
+"""Colours and files of figures: a method has the same colour in all figures and reports."""
 
 import colorsys
 from collections.abc import Iterable
@@ -9,21 +9,21 @@ from typing import Any
 from twohot.base.files import whole_file
 from twohot.base.optional import load_extra
 
-# Okabe and Ito's palette: colours differ for colour-blind readers, and in lightness.
+# The palette of Okabe and Ito: colour-blind readers can tell the colours apart.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 
-# Methods with cross-entropy are blue, methods with a robust loss have warm colours.
+# Methods with cross-entropy are blue, and methods with a robust loss are red.
 METHOD_COLOURS = {"teacher": BLUE, "robust": VERMILION, "discriminant": "#7A5195"}
 
-# Hues of further colours: golden-section steps keep each hue far from earlier hues, and consecutive
-# colours differ in lightness.
+# Hues of more colours: after a step of the golden section, a hue is far from all earlier hues.
+# Consecutive colours differ in lightness.
 GOLDEN, LIGHTNESS, SATURATION = 0.618034, (0.36, 0.62, 0.48), 0.55
 
 
 def group_colour(number: int) -> str:
-    """Return the colour of the group with this number, from 0; all colours differ.
+    """Return the colour of a group by its number, counted from 0; all colours differ.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def method_colours(methods: Iterable[str]) -> dict[str, str]:
     return {name: METHOD_COLOURS.get(name) or next(free) for name in named}
 
 
-# Figures: new ones, and atomic writing ------------------------------------------------------------
+# Figures of matplotlib: an empty one, and writing to a file ---------------------------------------
 
 # Dots per inch: small class names are readable, and files stay below 0.5 MB.
 DPI = 150
 
-# By file ending: metadata to omit, because it differs between two files of one figure.
+# Metadata to omit, by file ending: else two files of the same figure would differ.
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
 
 

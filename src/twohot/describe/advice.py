@@ -1,15 +1,18 @@
-"""The advice of a forecast: the probe to use, the share of wrong labels, and the evidence."""
+"""The advice of a forecast: the probe to fit, the fraction of wrong labels, and the evidence.
+
+A *held-out* row was not used to fit the classifier that predicts it. The *agreement* of a
+classifier is the fraction of held-out given labels that it predicts.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from twohot.base import IntArray, Labels, counted, first_few
+from twohot.base import Labels, counted, first_few, label_notes
 from twohot.describe.comparison import Comparison
 from twohot.describe.true_classes import CorrelationEstimate, NoiseEstimate
 from twohot.judge import REFUTED, WHY_ZERO
-from twohot.theory import label_gaps
 
 
 class Action(StrEnum):
@@ -27,7 +30,7 @@ class Advice:
     action: Action
     code: str  # the probe to fit; empty if none
     summary: str  # the action and its reason, in one sentence
-    wrong_labels: str  # one sentence on the share of wrong labels
+    wrong_labels: str  # one sentence on the fraction of wrong labels
     evidence: tuple[str, ...]  # sentences with numbers
     cautions: tuple[str, ...]  # limits of the evidence
     audit: bool  # advise an audit: a test or the label model finds wrong labels
@@ -36,23 +39,23 @@ class Advice:
 def advise(
     comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate, labels: Labels
 ) -> Advice:
-    """Choose the probe by its predictions for held-out rows.
+    """Return the advice; the probe is chosen by its predictions for held-out rows.
 
-    AutoProbe needs more fits, so it must pass two tests. Held-out labels must have a significantly
-    larger likelihood than with a plain probe. And it must not predict significantly fewer of them.
-    Both tests are one-sided, at level 5 %. Likelihoods are compared because, with much noise and
-    few rows, a gain in agreement cannot be distinguished from chance. The theory is not used: it
-    describes classes by their means only, and is too optimistic if the rows of a class differ.
+    AutoProbe needs more fits than a plain probe, so it must pass two tests. The likelihood of the
+    held-out labels must be significantly larger. And the agreement must not be significantly
+    smaller. Both tests are one-sided, at level 5 %. Likelihoods are compared because, with much
+    noise and few rows, a gain in agreement cannot be distinguished from chance. The theory is not
+    used. It describes classes by their means only, so it is too optimistic if the rows of a class
+    differ.
     """
-    action, summary = _choose(comparison, noise, correlation)
-    plain = comparison.plain
+    action, reason = _choose(comparison, noise, correlation)
     code = "" if action is Action.NOTHING else "AutoProbe()"
-    if action is Action.PLAIN and plain is not None:
-        code = plain.estimator
+    if action is Action.PLAIN and comparison.plain is not None:
+        code = comparison.plain.estimator
     return Advice(
         action=action,
         code=code,
-        summary=f"{action}: {summary}",
+        summary=f"{action}: {reason}",
         wrong_labels=_count_wrong(comparison, noise),
         evidence=_evidence(comparison, noise),
         cautions=_cautions(comparison, noise, labels),
@@ -63,54 +66,45 @@ def advise(
 def _choose(
     comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate
 ) -> tuple[Action, str]:
-    """Return the advised action and the reason as text."""
-    same, other = correlation.same_class, correlation.other_class
-    lost = confused_classes(noise)
-    share_lost = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
-    if not comparison.choice.learnt:
-        return Action.NOTHING, (
-            "the features predict the labels no better than the class frequencies do (test at 5%)."
-        )
-    if not same > other:
-        return Action.NOTHING, (
-            f"rows of one class are no more similar than rows of two classes (mean correlation "
-            f"{same:.3f} and {other:.3f})."
-        )
-    # Probes learn the most frequent label of a class, so these classes get a wrong label.
-    if share_lost > 0.5:
-        return Action.NOTHING, (
-            f"{len(lost)} of {len(noise.class_sizes)} classes, with {share_lost:.0%} of the rows, "
-            "have some wrong label at least as often as the right one."
-        )
-    return _compare(comparison, noise)
+    """Return the advised action and the reason as text.
 
-
-def _compare(comparison: Comparison, noise: NoiseEstimate) -> tuple[Action, str]:
-    """Choose between AutoProbe and a plain probe; return the action and the reason as text.
-
-    The reason has only the numbers of the test that decides; the other test may contradict it.
+    If AutoProbe is compared with a plain probe, the reason has only the numbers of the test that
+    decides, because the other test may contradict it.
     """
-    if comparison.plain is None:
-        return Action.ANCHORED, "a class has too few rows to hold some out for a plain probe."
-    gain = 100 * noise.as_accuracy(comparison.gain)
-    error = 100 * noise.as_accuracy(comparison.gain_error)
-    points = f"estimated accuracy {gain:+.1f} ± {error:.1f} points"
+    same, other, sizes = correlation.same_class, correlation.other_class, noise.class_sizes
+    lost = sizes[noise.confused].sum() / sizes.sum()
+    gain, error = comparison.gain, comparison.gain_error
+    points, bar = (100 * noise.as_accuracy(each) for each in (gain, error))
+    estimate = f"estimated accuracy {points:+.1f} ± {bar:.1f} points"
     test = f"{comparison.likelier:.2f} standard errors; a test at 5% needs {REFUTED}"
-    if comparison.gain < -REFUTED * comparison.gain_error:
-        return Action.PLAIN, f"AutoProbe predicts fewer held-out labels (test at 5%; {points})."
-    if comparison.likelier <= REFUTED:
-        return Action.PLAIN, f"AutoProbe does not make held-out labels likelier ({test})."
-    test += f"; {points}" if gain > 0 else ""
-    return Action.ANCHORED, f"it makes held-out labels likelier than a plain probe does ({test})."
-
-
-def confused_classes(noise: NoiseEstimate) -> IntArray:
-    """Return the classes that have another label at least as often as their own."""
-    return np.flatnonzero(label_gaps(noise.corruption) <= 0)
+    action = Action.NOTHING
+    if not comparison.choice.learnt:
+        reason = "the features predict the labels no better than the class frequencies (test at 5%)"
+    elif not same > other:
+        reason = "rows of one class are no more similar than rows of different classes "
+        reason += f"(mean correlation {same:.3f} and {other:.3f})"
+    elif lost > 0.5:
+        # Probes learn the most frequent label of a class, so they predict these rows wrongly.
+        reason = f"in {len(noise.confused)} of {len(sizes)} classes, with {lost:.0%} of the rows, "
+        reason += "a wrong label is at least as frequent as the right one"
+    elif comparison.plain is None:
+        action = Action.ANCHORED
+        reason = "a class has too few rows to test a plain probe on held-out rows"
+    elif gain < -REFUTED * error:
+        action = Action.PLAIN
+        reason = f"AutoProbe predicts fewer held-out labels (test at 5%; {estimate})"
+    elif comparison.likelier <= REFUTED:
+        action = Action.PLAIN
+        reason = f"AutoProbe does not make held-out labels more likely ({test})"
+    else:
+        action = Action.ANCHORED
+        test += f"; {estimate}" if points > 0 else ""
+        reason = f"it makes held-out labels more likely than a plain probe does ({test})"
+    return action, f"{reason}."
 
 
 def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
-    """Return a sentence on the share of wrong labels."""
+    """Return a sentence on the fraction of wrong labels."""
     (low, high), n_rows = noise.interval, comparison.choice.n_rows
     if noise.given:
         return f"For the corruption you passed, {noise.rate:.1%} of the labels are wrong."
@@ -120,47 +114,48 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
     if low > 0:
         return f"{estimate}."
     if noise.n_likely_wrong == 0 and noise.rate * n_rows < 1:
-        return f"No label is likely to be wrong (at most {high:.1%})."
+        return f"No label is likely to be wrong (at most {high:.1%} are wrong)."
     return f"{estimate}. {WHY_ZERO}"
 
 
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
-    plain = comparison.plain
-    learnt = (
-        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}; by the class "
-        f"frequencies alone it is {comparison.frequency_likelihood:.3f}."
+    """Return sentences on the label model and, if a plain probe was fitted, on the comparison."""
+    likelihood = (
+        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}. With "
+        f"the class frequencies alone, it is {comparison.frequency_likelihood:.3f}."
     )
-    if plain is None:
-        return (learnt,)
-    verb = "" if comparison.likelier > REFUTED else "not "
+    if comparison.plain is None:
+        return (likelihood,)
+    more = "more" if comparison.likelier > REFUTED else "not more"
     agreement = (
-        f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
-        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier "
-        f"under AutoProbe in a test at 5% ({comparison.likelier:.2f} standard errors)."
+        f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels. "
+        f"The plain probe, {comparison.plain.name}, predicts {comparison.plain_agreement:.1%}. "
+        f"By a test at 5%, the labels are {more} likely under AutoProbe "
+        f"({comparison.likelier:.2f} standard errors)."
     )
-    if not noise.slope > 0:
-        return learnt, agreement
-    worth = f"One point of accuracy gives {noise.slope:.2f} points of agreement with these labels."
-    return learnt, agreement, worth
+    slope = (
+        "If the accuracy rises by one point, the agreement with these labels rises by "
+        f"{noise.slope:.2f} points."
+    )
+    return (likelihood, agreement, slope) if noise.slope > 0 else (likelihood, agreement)
 
 
 def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> tuple[str, ...]:
-    """Return warnings: classes that a probe will get wrong, and limits of the estimates."""
+    """Return warnings: classes that a probe predicts wrongly, and limits of the estimates."""
     names, found = labels.classes.tolist(), []
-    confused = confused_classes(noise)
-    if confused.size:
-        classes = counted(len(confused), "class", "classes")
+    if noise.confused.size:
+        classes = counted(noise.confused.size, "class", "classes")
         found.append(
-            f"Rows of {classes} have some other label at least as often as the right one, and "
-            f"will be predicted as that class: {first_few(names[k] for k in confused)}."
+            f"In {classes}, a wrong label is at least as frequent as the right one, so a probe "
+            f"predicts it for their rows: {first_few(names[k] for k in noise.confused)}."
         )
     looks_like = comparison.looks_like
     outvoted = np.flatnonzero(looks_like != np.arange(len(names)))
     if comparison.choice.learnt and outvoted.size:
-        pairs = [f"{names[b]!r} like {names[looks_like[b]]!r}" for b in outvoted]
+        pairs = [f"{names[b]!r} as {names[looks_like[b]]!r}" for b in outvoted]
         found.append(
-            "Rows with some labels are more often predicted as another label. Either "
-            "the label is mostly wrong, or the features do not separate the two: "
+            "Held-out rows with these labels are more often predicted as another label. Either the "
+            "label is mostly wrong, or the features do not separate the two: "
             f"{first_few(pairs, write=str)}."
         )
     n_rows, n_used = int(labels.sizes.sum()), comparison.choice.n_rows
@@ -169,12 +164,12 @@ def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> t
     n_alone = int(np.count_nonzero(labels.sizes == 1))
     if n_alone:
         found.append(
-            f"{counted(n_alone, 'class has', 'classes have')} one row. When this row is held out, "
+            f"{counted(n_alone, 'class has', 'classes have')} one row. If this row is held out, "
             "no other row shows the class."
         )
     if not noise.given:
         found.append(
-            "Noise that gives most rows of a class the same wrong label cannot be detected. If you "
+            "If most rows of a class have the same wrong label, this cannot be detected. If you "
             "know the noise, pass it as corruption."
         )
-    return tuple(found)
+    return (*found, *label_notes(labels))

@@ -1,7 +1,8 @@
 """AutoProbe and a plain probe, compared on the same held-out rows.
 
-The *agreement* of a classifier is the share of held-out labels that it predicts. It ranks
-classifiers as accuracy does, if right labels are the most frequent ones in each class.
+A *held-out* row was not used to fit the classifier that predicts it. The *agreement* of a
+classifier is the fraction of held-out given labels that it predicts. If the right label is the most
+frequent one in each class, agreement ranks classifiers as accuracy does.
 """
 
 from collections.abc import Callable
@@ -40,14 +41,14 @@ class Comparison:
 
     choice: Choice  # all candidates, as `AutoProbe.choice_`
     plain: Tried | None  # the plain probe of largest likelihood; None: too few rows
-    n_rows: int  # rows that both predicted
-    agreement: float  # share of labels that AutoProbe predicts
-    plain_agreement: float  # share that the plain probe predicts
-    gain_error: float  # standard error of the difference
+    n_rows: int  # held-out rows that both predicted
+    agreement: float  # of AutoProbe
+    plain_agreement: float  # of the plain probe
+    gain_error: float  # standard error of the difference in agreement
     likelier: float  # gain in log-likelihood by AutoProbe, divided by its standard error
     likelihood: float  # mean log-likelihood of the labels under the label model
     frequency_likelihood: float  # mean log-likelihood under the class frequencies alone
-    looks_like: IntArray  # (n_classes,), class predicted most often for each label
+    looks_like: IntArray  # (n_classes,), class predicted most often for the rows with each label
 
     @property
     def gain(self) -> float:
@@ -63,7 +64,7 @@ def compare_on(
     groups: Any = None,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[Comparison, LabelVerdict]:
-    """Fit the label model of an AutoProbe; return the comparison and the verdict."""
+    """Fit the label model of an AutoProbe; return the comparison and the verdict on all labels."""
     with naming_rows(X), one_blas_thread():
         rows = check_features(probe, X, reset=True)
         judged = judge_rows(probe, rows, labels, callback=callback, groups=groups)
@@ -74,42 +75,39 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
     """Return the comparison on held-out rows, from fits of the label model.
 
     For AutoProbe, the linear classifiers of its label model predict the rows, before and after the
-    rounds; the smaller agreement counts. After the rounds, a prediction depends on the row's own
-    label, which has leaked through other folds. So a larger agreement after the rounds is no
-    evidence, but a smaller one is. Likelihoods are those before the rounds.
+    rounds of self-distillation. `agreement` is the smaller of the two. After the rounds, the
+    prediction of a row depends on its label, which has leaked through other folds. So a larger
+    agreement after the rounds is no evidence, but a smaller one is. Likelihoods are computed before
+    the rounds.
     """
     sample, first = anchored.sample, anchored.first
     codes, n_classes = sample.codes, sample.n_classes
-    logits = _predict(anchored, first)
-    predicted = min(
-        (each.argmax(axis=1) for each in (logits, _predict(anchored, anchored.last))),
-        key=lambda said: np.mean(said == codes),
-    )
+    logits = _linear_logits(anchored, first)
+    stages = (logits.argmax(axis=1), _linear_logits(anchored, anchored.last).argmax(axis=1))
+    predicted = min(stages, key=lambda each: np.mean(each == codes))
     plain, plain_logits = None, logits
     if any(entry.method == TEACHER for entry in choice.tried):
         plain = choice.best(TEACHER)
         plain_logits = anchored.library.members[plain.recipe].logits
-    rights, plain_rights = predicted == codes, plain_logits.argmax(axis=1) == codes
-    shares = np.bincount(codes, minlength=n_classes) / len(codes)
-    likelihoods, plain_likelihoods = (
-        own_likelihoods(each, codes, first.model.noise) for each in (logits, plain_logits)
-    )
-    gain_error = standard_error(rights.astype(np.float64) - plain_rights, sample.groups)
+    right, plain_right = predicted == codes, plain_logits.argmax(axis=1) == codes
+    gains = own_likelihoods(logits, codes, first.model.noise)
+    gains = gains - own_likelihoods(plain_logits, codes, first.model.noise)
+    frequencies = np.bincount(codes, minlength=n_classes) / len(codes)
     return Comparison(
         choice=choice,
         plain=plain,
         n_rows=len(codes),
-        agreement=float(rights.mean()),
-        plain_agreement=float(plain_rights.mean()),
-        gain_error=gain_error,
-        likelier=z_score(likelihoods - plain_likelihoods, sample.groups),
+        agreement=float(right.mean()),
+        plain_agreement=float(plain_right.mean()),
+        gain_error=standard_error(right.astype(np.float64) - plain_right, sample.groups),
+        likelier=z_score(gains, sample.groups),
         likelihood=float(row_likelihoods(first.model, first.logits, codes).mean()),
-        frequency_likelihood=float(np.log(shares[codes]).mean()),
+        frequency_likelihood=float(np.log(frequencies[codes]).mean()),
         looks_like=_looks_like(codes, predicted, n_classes),
     )
 
 
-def _predict(anchored: Anchored, stage: Stage) -> FloatArray:
+def _linear_logits(anchored: Anchored, stage: Stage) -> FloatArray:
     """Return held-out logits: the weighted linear classifiers of a stage, without nearest rows."""
     members, model = linear_model(anchored.sample, stage)
     return combine([each.logits for each in members], model.weights)
@@ -118,15 +116,15 @@ def _predict(anchored: Anchored, stage: Stage) -> FloatArray:
 def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
     """Return for each label the class that is predicted most often for the rows with this label.
 
-    The result differs from the label only if that class is predicted significantly more often than
-    the label: by a one-sided sign test, at level 5 % over all pairs of classes (Bonferroni).
+    If the difference in frequency between this class and the label may be chance, return the label.
+    The test is a one-sided sign test, at level 5 % over all pairs of classes (Bonferroni).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (codes, predicted), 1)
-    most, own = counts.argmax(axis=1), np.diag(counts)
-    other = counts[np.arange(n_classes), most]
-    surely = ndtri(1 - 0.05 / (n_classes * (n_classes - 1)))
-    return np.where(other - own > surely * np.sqrt(other + own), most, np.arange(n_classes))
+    most, n_most, n_label = counts.argmax(axis=1), counts.max(axis=1), np.diag(counts)
+    quantile = ndtri(1 - 0.05 / (n_classes * (n_classes - 1)))
+    differs = n_most - n_label > quantile * np.sqrt(n_most + n_label)
+    return np.where(differs, most, np.arange(n_classes))
 
 
 def fit_plain(
@@ -138,7 +136,7 @@ def fit_plain(
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[FittedProbe, Choice]:
-    """Fit the plain probe with which a forecast with the same arguments compares AutoProbe.
+    """Fit the plain probe with which `forecast` compares AutoProbe, for the same arguments.
 
     Return the probe, and all candidates as `AutoProbe.choice_`.
 
@@ -155,6 +153,7 @@ def fit_plain(
     probe = AutoProbe(cv=cv, random_state=random_state)
     found, _ = compare_on(probe, X, labels, groups=groups, callback=callback)
     if found.plain is None:
-        raise ArgumentError("y", "has fewer than two rows per class", "pass more rows.")
+        problem = "has too few rows per class to hold some out"
+        raise ArgumentError("y", problem, "pass more rows of each class.")
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     return found.plain.probe().fit(X, labels), found.choice

@@ -1,24 +1,23 @@
 """Correlations between the classes of labelled features.
 
-Let φ(x) be a row after centring and scaling to unit norm. Over the n_k rows of class k, let
-s_k = Σ φ(x) and q_k = Σ ‖φ(x)‖² (this is n_k, unless rows equal the mean). Then
+The correlation of two rows is their inner product after *preparation*: each row is centred by the
+mean of the labelled rows, then scaled to unit norm. Let x be a prepared row. Over the n_k rows of
+class k, let s_k = Σ x and q_k = Σ ‖x‖² (q_k is n_k, unless rows equal the mean). Then
 
     means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
 
-so two passes over the rows are enough: one for the mean row and one for the sums s_k and q_k.
+So two passes over the rows are enough: one for the mean row and one for the sums s_k and q_k.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from twohot.base import (
-    STORED,
     ArgumentError,
+    BoolArray,
     FloatArray,
     IntArray,
     Labels,
@@ -26,27 +25,25 @@ from twohot.base import (
     check_codes,
     check_count,
     check_integers,
-    check_real_rows,
     counted,
 )
+from twohot.probes import LinearProbe, check_features
 from twohot.rows import (
     Block,
     Preparation,
     column_here,
     count_threads,
-    example_row,
     fit_preparation,
-    open_features,
     open_rows,
 )
 
-# A matrix for this many classes takes 3.2 GB, and twice that during the computation.
+# A matrix for this many classes takes 3.2 GB, and twice as much during the computation.
 MOST_CLASSES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCorrelation:
-    """Mean correlation (cosine of centred rows) for each pair of classes."""
+    """Mean correlation of the rows of each pair of classes."""
 
     means: NDArray[np.float64]  # (n_classes, n_classes); NaN on the diagonal of a class of one row
     class_sizes: IntArray  # (n_classes,), rows of each class
@@ -60,13 +57,12 @@ class ClassCorrelation:
     @property
     def same_class(self) -> float:
         """Mean over all pairs of different rows of the same class; NaN if there are none."""
-        return weighted_mean(np.diag(self.means), np.diag(self.pairs))
+        return self.mean_over(np.eye(self.n_classes, dtype=bool))
 
     @property
     def other_class(self) -> float:
         """Mean over all pairs of rows of different classes."""
-        between = ~np.eye(self.n_classes, dtype=bool)
-        return weighted_mean(self.means[between], self.pairs[between])
+        return self.mean_over(~np.eye(self.n_classes, dtype=bool))
 
     @property
     def pairs(self) -> NDArray[np.float64]:
@@ -75,23 +71,32 @@ class ClassCorrelation:
         pairs: NDArray[np.float64] = np.outer(sizes, sizes) - np.diag(sizes)
         return pairs
 
+    def mean_over(self, chosen: BoolArray) -> float:
+        """Return the mean over all pairs of rows of the chosen pairs of classes.
+
+        `chosen` is a mask (n_classes, n_classes). If there is no such pair, the mean is NaN.
+        """
+        pairs = np.where(chosen, self.pairs, 0.0)
+        used = pairs > 0
+        return float(np.average(self.means[used], weights=pairs[used])) if used.any() else np.nan
+
 
 def class_correlation(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None, *, n_jobs: int | None = None
 ) -> ClassCorrelation:
     """Return the correlations of the features of all pairs of classes, in two passes over X.
 
-    A correlation is the inner product of two rows after centring by the mean of all rows and
-    scaling to unit norm. Within a class, only pairs of different rows count.
+    The correlation of two rows is their inner product, after rows are centred by the mean of all
+    labelled rows and scaled to unit norm. Within a class, only pairs of different rows count.
 
     Parameters
     ----------
     X : array, CSR matrix or Dask collection of shape (n_rows, n_features)
-        Unprepared features; memory maps and float16 are read block by block. Rows of Dask stay
-        where they are: only sums per class are returned.
+        Unprepared features. Memory maps and float16 are read block by block. Rows of Dask stay with
+        the workers, which return only sums per class.
     labels : array or Dask array or series of shape (n_rows,)
         Class of each row, 0 … n_classes - 1, for at most 20,000 classes; held in memory. A row with
-        -1 has no label and is not used, also not for the mean.
+        label -1 has no label and is not used, also not for the mean.
     n_classes : int, optional
         Number of classes; by default one more than the largest label.
     n_jobs : int, optional
@@ -100,7 +105,7 @@ def class_correlation(
     Returns
     -------
     ClassCorrelation
-        A class with a single row has no pair, and NaN on the diagonal of `means`.
+        If a class has one row, it has no pair, and `means` has NaN on the diagonal.
 
     Examples
     --------
@@ -150,11 +155,11 @@ def correlate(
 def check_labelled(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None
 ) -> tuple[Matrix, Labels]:
-    """Return features and labels; raise unless at least two classes have rows.
+    """Return features and labels; raise unless there are two classes and each has a row.
 
     Features of Dask stay in their chunks; labels are in memory.
     """
-    rows = check_rows(X)
+    rows = check_features(LinearProbe(), X, reset=True)
     codes = check_integers("labels", column_here("labels", labels), rows.shape[0])
     if n_classes is None:
         n_classes = max(int(codes.max()) + 1, 0)
@@ -164,30 +169,11 @@ def check_labelled(
     empty = np.flatnonzero(coded.sizes == 0)
     if n_classes - empty.size < 2:
         problem = f"has rows of {counted(n_classes - empty.size, 'class', 'classes')}"
-        advice = "pass rows of at least two classes."
-        raise ArgumentError("labels", problem, advice)
+        raise ArgumentError("labels", problem, "pass rows of at least two classes.")
     if empty.size:
-        share = f"{empty.size} of {n_classes} classes are empty"
-        problem = f"has no row of class {empty[0]} ({share})"
-        raise ArgumentError("labels", problem, "remove them and number the others 0, 1, …")
+        problem = f"has no row of class {empty[0]} ({empty.size} of {n_classes} classes are empty)"
+        raise ArgumentError("labels", problem, "number only classes that have rows: 0, 1, …")
     return rows, coded
-
-
-def check_rows(X: Matrix) -> Matrix:
-    """Return validated features as a float array or CSR array, copied only if necessary."""
-    if example_row(X) is not None:  # checks that need no reading
-        return open_features(X)
-    X = open_features(X)
-    check_real_rows(X)
-    try:
-        rows = check_array(
-            X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"
-        )
-    except (TypeError, ValueError) as error:
-        problem = f"cannot be read as features ({error})"
-        advice = "pass numbers in two dimensions, one row per sample and one column per feature."
-        raise ArgumentError("X", problem, advice) from error
-    return sp.csr_array(rows) if sp.issparse(rows) else rows
 
 
 def center_labelled(X: Matrix, labels: Labels, n_jobs: int = 1) -> Preparation:
@@ -204,9 +190,3 @@ def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
     x = block.prepared()[order]
     norms = np.einsum("ij,ij->i", x, x)
     return classes, np.add.reduceat(x, first), np.add.reduceat(norms, first)
-
-
-def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
-    """Return the mean over entries with positive weight; NaN if there are none."""
-    kept = weights > 0
-    return float(np.average(values[kept], weights=weights[kept])) if kept.any() else float("nan")

@@ -11,7 +11,7 @@ from twohot.noise import corrupt_labels, pair_flip, symmetric
 from twohot.probes import DistilledProbe, LinearProbe, PartialLabelProbe
 
 N_ROUNDS = 4
-TEST_SHARE = 0.3
+TEST_FRACTION = 0.3
 DemoNoise: TypeAlias = Literal["mixed", "symmetric"]
 
 
@@ -37,7 +37,7 @@ class DemoRow:
 
 
 def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
-    """Return digits; a share of the training labels is replaced by other digits.
+    """Return digits; a fraction `noise_rate` of the training labels is replaced by other digits.
 
     With `kind` "symmetric", a wrong label is any other digit. With "mixed", half of the wrong
     labels are the next digit, so that some mistakes are more frequent than others.
@@ -48,7 +48,7 @@ def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoDa
 
     pixels, digits = load_digits(return_X_y=True)
     features, test_features, true_labels, test_labels = train_test_split(
-        pixels, digits, test_size=TEST_SHARE, stratify=digits, random_state=seed
+        pixels, digits, test_size=TEST_FRACTION, stratify=digits, random_state=seed
     )
     corruption = symmetric(10, noise_rate)
     if kind == "mixed":
@@ -60,30 +60,26 @@ def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoDa
 def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
     """Yield the results of a plain probe, the teacher, each round, the students and AutoProbe.
 
-    Penalties are the defaults: 50 for the plain probe, 10 for all others except AutoProbe, which
-    chooses its own. The test set is not used for any choice.
+    `auto` is fitted already. It chooses its own penalties. The penalties of the other probes are
+    their defaults: 50 for the plain probe, 10 for the others. No choice uses the test set.
     """
-    training = data.features, data.given_labels
-    yield _fitted_row("plain probe", LinearProbe().fit(*training), data)
+
+    def row(method: str, predictions: Any, n_passes: float) -> DemoRow:
+        test, training = predictions
+        n_test, n_training = np.sum(test != data.test_labels), np.sum(training != data.true_labels)
+        return DemoRow(method, int(n_test), int(n_training), n_passes)
+
+    def fitted(method: str, probe: Any) -> DemoRow:
+        return row(method, map(probe.predict, both_sets), probe.rounds_[-1].n_passes)
+
+    training, both_sets = (data.features, data.given_labels), (data.test_features, data.features)
+    yield fitted("plain probe", LinearProbe().fit(*training))
     rounds = DistilledProbe(n_rounds=N_ROUNDS).fit(*training)
-    stages = map(rounds.staged_predict_proba, (data.test_features, data.features))
+    stages = map(rounds.staged_predict_proba, both_sets)
     for number, (entry, *outputs) in enumerate(zip(rounds.rounds_, *stages, strict=True), start=1):
         name = "teacher (round 1)" if number == 1 else f"round {number}"
-        test, training_labels = (rounds.classes_[part.argmax(axis=1)] for part in outputs)
-        yield _row(name, data, test, training_labels, entry.n_passes)
-    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe().fit(*training), data)
-    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce").fit(*training), data)
-    yield _fitted_row("AutoProbe", auto, data)
-
-
-def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    test, training = probe.predict(data.test_features), probe.predict(data.features)
-    return _row(method, data, test, training, probe.rounds_[-1].n_passes)
-
-
-def _row(
-    method: str, data: DemoData, test: np.ndarray, training: np.ndarray, n_passes: float
-) -> DemoRow:
-    """Count the errors of predictions for the test set and the training set."""
-    n_test, n_training = np.sum(test != data.test_labels), np.sum(training != data.true_labels)
-    return DemoRow(method, int(n_test), int(n_training), n_passes)
+        predictions = (rounds.classes_[each.argmax(axis=1)] for each in outputs)
+        yield row(name, predictions, entry.n_passes)
+    yield fitted("partial labels (two-hot)", PartialLabelProbe().fit(*training))
+    yield fitted("robust loss (GCE)", LinearProbe(loss="gce").fit(*training))
+    yield fitted("AutoProbe", auto)

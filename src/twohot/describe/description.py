@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot.base import ArgumentError, IntArray, Labels, json_safe
 from twohot.describe.correlation import ClassCorrelation, class_correlation
@@ -21,8 +20,8 @@ class ClassStructure:
 
     classes: tuple[str, ...]  # class names, in the order of the arrays below
     correlation: ClassCorrelation
-    clustering: Superclasses  # the dendrogram, independent of the superclasses
-    superclass: NDArray[np.intp]  # (n_classes,), positions in superclass_names
+    clustering: Superclasses  # its dendrogram is also computed if the file names superclasses
+    superclass: IntArray  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...]
     source: str  # origin of the superclasses
     statistics: PairStatistics | None  # None: too many features for the spread
@@ -46,16 +45,16 @@ class ClassStructure:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """A summary of a feature table: rows, splits, classes and their correlations."""
+    """A summary of a feature table: its rows, splits, classes and class correlations."""
 
     n_rows: int
     n_features: int
     dtype: str
     split: str | None  # the described split; None: all rows
-    split_sizes: Mapping[str, int]  # rows of every split; empty without splits
+    split_sizes: Mapping[str, int]  # number of rows of every split; empty without splits
     classes: tuple[str, ...]
-    class_sizes: IntArray  # (n_classes,), described rows of each class, by given label
-    n_without_label: int  # described rows without a label
+    class_sizes: IntArray  # (n_classes,), number of described rows with each given label
+    n_without_label: int  # number of described rows without a label
     provenance: Mapping[str, Any]
     structure: ClassStructure | None  # None: fewer than two classes have rows
 
@@ -74,9 +73,9 @@ def describe_table(
 ) -> Description:
     """Return a description of a feature table by its given labels.
 
-    `split` is a split or "all"; by default "train" if it exists, else all rows. Pass
-    `n_superclasses` or `cut` to cluster the classes. Without either, superclasses are those of the
-    table, or else those at the paper's cut, 0.8.
+    `split` is a split or "all"; by default "train" if it exists, else all rows. If you pass
+    `n_superclasses` or `cut`, the classes are clustered. Otherwise the superclasses of the table
+    are used. If it has none, the classes are clustered with the paper's cut, 0.8.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def describe_table(
     """
     if n_superclasses is not None and cut is not None:
         both = {"n_superclasses": n_superclasses, "cut": cut}
-        raise ArgumentError(both, "both set the number of superclasses", "pass one.")
+        raise ArgumentError(both, "both set the number of superclasses", "pass only one.")
     described = table.take(table.rows_of_split(split))
     labels = described.coded
     structure = None
@@ -113,13 +112,13 @@ def describe_table(
 def _class_structure(
     table: FeatureTable, labels: Labels, n_superclasses: int | None, cut: float | None
 ) -> ClassStructure:
-    """Return the structure of the classes that have rows; classes without rows are left out."""
-    members, found = np.flatnonzero(labels.sizes), labels.present()
+    """Return the structure of the classes that have rows."""
+    found = labels.present()
     correlation = class_correlation(table.features, found.codes)
     height = PAPER_CUT if cut is None else cut
     clustering = cluster_classes(correlation.means, n_superclasses=n_superclasses, cut=height)
     if n_superclasses is None and cut is None and table.superclass is not None:
-        groups, superclass = np.unique(table.superclass[members], return_inverse=True)
+        groups, superclass = np.unique(table.superclass[labels.sizes > 0], return_inverse=True)
         names, source = tuple(table.superclass_names[i] for i in groups), "named in the file"
     else:
         superclass = clustering.superclass

@@ -1,11 +1,9 @@
 """The accuracy of a probe on rows with trusted labels: overall, and per class.
 
-    confusion[a, b]   rows of class a predicted as b
-    recall[a]         share of the rows of class a predicted as a
-    precision[b]      share of class b among the rows predicted as b
-    f1[a]             2 / (1/recall[a] + 1/precision[a])
-
-All are computed from the counts in `confusion`.
+confusion[a, b]   number of rows of class a predicted as b
+recall[a]         fraction of the rows of class a that are predicted as a
+precision[b]      fraction of the rows predicted as b that are of class b
+f1[a]             2 / (1/recall[a] + 1/precision[a])
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,20 +32,19 @@ from twohot.judge import check_sliceable, labelled_rows
 from twohot.probes import FittedProbe
 from twohot.tables import check_same_index, pandas_index
 
-# Maximum number of classes whose counts are written in the cells of the figure.
+# Maximum number of classes for which the figure has the counts in its cells.
 COUNTED_CLASSES = 15
 # Number of confusions that are printed.
 SHOWN_CONFUSIONS = 3
-CLASS_COLUMNS = ("class", "rows", "recall", "precision", "f1")
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeEvaluation:
-    """Counts of a probe's predictions on trusted labels; shares are NaN if a class has no rows."""
+    """Counts of a probe's predictions on trusted labels; a fraction of zero rows is NaN."""
 
     classes: NDArray[Any]  # (n_classes,), classes of the probe
-    confusion: IntArray  # (n_classes, n_classes), rows of a class (row) predicted as one (column)
-    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of each unknown label
+    confusion: IntArray  # (n_classes, n_classes), number of rows: row true class, column predicted
+    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of each label unknown to it
 
     @property
     def n_rows(self) -> int:
@@ -56,7 +53,7 @@ class ProbeEvaluation:
 
     @property
     def accuracy(self) -> float:
-        """Share of rows that are predicted correctly."""
+        """Fraction of these rows that are predicted correctly."""
         return int(np.trace(self.confusion)) / self.n_rows
 
     @property
@@ -72,19 +69,19 @@ class ProbeEvaluation:
 
     @property
     def recall(self) -> FloatArray:
-        """Share of the rows of each class that are predicted as this class."""
-        return _shares(self.confusion.diagonal(), self.class_sizes)
+        """Fraction of the rows of each class that are predicted as this class."""
+        return _ratios(self.confusion.diagonal(), self.class_sizes)
 
     @property
     def precision(self) -> FloatArray:
-        """Share of right predictions among the rows predicted as each class."""
-        return _shares(self.confusion.diagonal(), self.confusion.sum(axis=0))
+        """Fraction of the rows predicted as each class that are of this class."""
+        return _ratios(self.confusion.diagonal(), self.confusion.sum(axis=0))
 
     @property
     def f1(self) -> FloatArray:
         """Harmonic mean of recall and precision of each class."""
-        either = self.class_sizes + self.confusion.sum(axis=0)
-        return _shares(2 * self.confusion.diagonal(), either)
+        n_true_and_predicted = self.class_sizes + self.confusion.sum(axis=0)
+        return _ratios(2 * self.confusion.diagonal(), n_true_and_predicted)
 
     @property
     def mean_recall(self) -> float:
@@ -101,18 +98,18 @@ class ProbeEvaluation:
         return "\n".join(lines)
 
     def confusions(self) -> list[tuple[Any, Any, int]]:
-        """Return pairs (class, predicted as) with their counts, the most frequent first."""
+        """Return (class, predicted class, number of rows) of all errors, most frequent first."""
         wrong = self.confusion - np.diag(self.confusion.diagonal())
-        pairs = np.argwhere(wrong)
-        order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")
-        return [(self.classes[a], self.classes[b], int(wrong[a, b])) for a, b in pairs[order]]
+        pairs = sorted(np.argwhere(wrong).tolist(), key=lambda pair: -wrong[tuple(pair)])
+        return [(self.classes[a], self.classes[b], int(wrong[a, b])) for a, b in pairs]
 
     def class_records(self) -> list[dict[str, Any]]:
         """Return one dict per class, for a data frame."""
-        names = [as_text(label) for label in self.classes.tolist()]
-        numbers = (self.class_sizes, self.recall, self.precision, self.f1)
-        rows = zip(names, *(each.tolist() for each in numbers), strict=True)
-        return [dict(zip(CLASS_COLUMNS, row, strict=True)) for row in rows]
+        columns = (self.classes, self.class_sizes, self.recall, self.precision, self.f1)
+        return [
+            {"class": as_text(label), "rows": size, "recall": recall, "precision": right, "f1": f1}
+            for label, size, recall, right, f1 in zip(*map(np.ndarray.tolist, columns), strict=True)
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as numbers and text."""
@@ -137,10 +134,11 @@ def evaluate_probe(
     ----------
     probe : fitted probe
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
-        Rows that the probe was not fitted on: it may have memorised the labels of training rows.
+        Rows that the probe was not fitted on, because it may have memorised the labels of the
+        training rows.
     y : array, list, series or Labels of shape (n_rows,)
-        Trusted labels. Rows without a label are not used. Rows of classes that the probe does not
-        know are only counted in `unknown`: it cannot predict these classes.
+        Trusted labels. Rows without a label are not used. If the probe does not know a label, it
+        cannot predict it. The rows with such labels are only counted, in `unknown`.
     missing : collection of str
         Texts that mean a missing label, such as "NA".
 
@@ -171,33 +169,33 @@ def evaluate_probe(
         what = f"only labels that the probe does not know ({first_few(unknown)})"
         problem = f"has {what if unknown else 'no label'}"
         raise ArgumentError("y", problem, "pass trusted labels of the probe's classes.")
-    places = {label: place for place, label in enumerate(probe.classes_.tolist())}
-    predicted = [places[label] for label in probe.predict(labelled_rows(X, labels)).tolist()]
+    codes = {label: code for code, label in enumerate(probe.classes_.tolist())}
+    predicted = [codes[label] for label in probe.predict(labelled_rows(X, labels)).tolist()]
     given = labels.codes[labels.labelled]
-    counts = confusion_matrix(given, predicted, labels=np.arange(len(probe.classes_)))
+    counts = confusion_matrix(given, predicted, labels=np.arange(len(codes)))
     return ProbeEvaluation(probe.classes_, counts, unknown)
 
 
-def _shares(part: IntArray, whole: IntArray) -> FloatArray:
+def _ratios(part: IntArray, whole: IntArray) -> FloatArray:
     """Return ratios of counts, NaN where the denominator is zero."""
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
 
 def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: float) -> Any:
-    """Draw the share of each class (row) predicted as each class (column), and the counts.
+    """Draw the fraction of each class (row) that is predicted as each class (column).
 
-    A class without rows is left blank.
+    If there are few classes, cells have the number of rows. A class without rows is left blank.
     """
-    shares = _shares(confusion, confusion.sum(axis=1, keepdims=True))
+    fractions = _ratios(confusion, confusion.sum(axis=1, keepdims=True))
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    figure.colorbar(image, ax=axes, shrink=0.85, label="share of the rows of the class")
+    image = axes.imshow(fractions, cmap="Blues", vmin=0, vmax=1)
+    figure.colorbar(image, ax=axes, shrink=0.85, label="fraction of the rows of the class")
     name_classes(axes, classes)
     title = f"{accuracy:.1%} of {confusion.sum()} rows correct"
     axes.set(xlabel="predicted", ylabel="class", title=title)
     if len(classes) <= COUNTED_CLASSES:
         for (row, column), count in np.ndenumerate(confusion):
-            colour = "white" if shares[row, column] > 0.5 else "black"
+            colour = "white" if fractions[row, column] > 0.5 else "black"
             axes.text(column, row, str(count) if count else "", ha="center", va="center", c=colour)
     return figure

@@ -6,11 +6,11 @@ row i the output for class k is
     y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j),
 
 so that the weight of each training row is its vote for its given label. With S = Σ_j x_j x_jᵀ over
-the rows that have a label, S = V diag(λ) Vᵀ and x = ridge,
+the rows that have a label, S = V diag(λ) Vᵀ and penalty p (the ridge times the mean of ‖x_j‖²),
 
-    weight(i, j) = x_iᵀ V diag(h) Vᵀ x_j,      h = λᵗ⁻¹ / (x + λ)ᵗ.
+    weight(i, j) = x_iᵀ V diag(h) Vᵀ x_j,      h = λᵗ⁻¹ / (p + λ)ᵗ.
 
-This is row i of [Φ (x I + Φ)⁻¹]ᵗ. The Gram matrix Φ is never formed. The set-up needs one pass
+This is row i of [Φ (p I + Φ)⁻¹]ᵗ. The Gram matrix Φ is never formed. The set-up needs one pass
 and a d × d eigenproblem (N × N if there are fewer rows than features). Each requested row then
 costs one product with all rows.
 """
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
+    BoolArray,
     FloatArray,
     IntArray,
     Labels,
@@ -52,41 +53,6 @@ from twohot.rows import (
 CHUNK_WEIGHTS = 2**22
 
 
-def products_at(
-    rows: Rows, asked: IntArray, metric: FloatArray | None = None
-) -> Iterator[FloatArray]:
-    """Yield x_iᵀ M x_j (n_rows,) for each requested row i and all rows j; M is I by default."""
-    size = max(1, CHUNK_WEIGHTS // rows.n_samples)
-    for first in range(0, len(asked), size):
-        chosen = rows.in_memory(asked[first : first + size]).X
-        weighted = chosen if metric is None else chosen @ metric
-        yield from np.concatenate(list(rows.map(products_with, weighted))).T
-
-
-def averaging_weights(
-    rows: Rows, labelled: NDArray[np.bool_], asked: IntArray, *, ridge: float, n_rounds: int
-) -> Iterator[FloatArray]:
-    """Yield the weights (n_rows,) at each requested row; zero for rows without a label."""
-    # If there are fewer rows than columns, work in the span of the rows.
-    rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
-    rows.attach("labelled", labelled)
-    (moment,) = rows.sum(labelled_moment)
-    # As in the probes, the ridge is scaled by the mean squared norm (1 for unit-norm rows).
-    penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
-    eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
-    eigenvalues = np.maximum(eigenvalues, 0.0)
-    factors = (eigenvalues / (penalty + eigenvalues)) ** (n_rounds - 1)
-    metric = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
-    for weights in products_at(rows, asked, metric):
-        yield np.where(labelled, weights, 0.0)
-
-
-def labelled_moment(block: Block) -> Terms:
-    """Return Σ x xᵀ over the labelled rows of a block; a kernel for a pass over the rows."""
-    x = block.prepared()[block.columns["labelled"]]
-    return (x.T @ x,)
-
-
 @dataclass(frozen=True, eq=False)
 class Neighbour:
     """A training row and its vote for its label when another row is predicted."""
@@ -105,7 +71,7 @@ class Explanation:
     classes: NDArray[Any]  # (n_classes,)
     votes: FloatArray  # (n_classes,), sum of the weights of the rows with each label
     voters: IntArray  # (n_classes,), number of rows with each label
-    own_vote: float  # vote of the row's own label; 0 without a label
+    own_vote: float  # vote of the explained row for its given label; 0 without a label
     neighbours: tuple[Neighbour, ...]  # the other rows of largest weight, largest first
 
     @property
@@ -119,14 +85,12 @@ class Explanation:
         return self.classes.tolist()[int(self.votes.argmax())]
 
     def __str__(self) -> str:
-        """Return the votes in words."""
-        names = self.classes.tolist()
         best = int(self.votes.argmax())
         won = f"{self.votes[best]:.3f} from {counted(self.voters[best], 'row')}"
-        text = f"row {self.row}: label {names[best]!r} got {won}"
+        text = f"row {self.row}: label {self.winner!r} got {won}"
         if self.given_label is None:
             return text
-        given, what = names.index(self.given_label), "which is the given label"
+        given, what = self.classes.tolist().index(self.given_label), "which is the given label"
         if given != best:
             lost = f"{self.votes[given]:.3f} from {self.voters[given]}"
             what = f"the given label {self.given_label!r} got {lost}"
@@ -152,13 +116,13 @@ def explain_label(
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
     y : array, list, series or Labels of shape (n_rows,)
-        Given labels. Rows without a label (None, NaN, NA, empty or blank text) do not vote, and
+        Given labels. Rows without a label (None, NaN, NA, empty or blank text) do not vote, but
         may be requested.
     rows : array of int
         Positions in X of the rows to explain.
     ridge : float
-        Strength of the penalty, as for the probes. A larger value lowers the weight of a row's own
-        label.
+        Strength of the penalty, as for the probes. With a larger value, the label of the explained
+        row itself has less weight.
     n_rounds : int
         1 explains the teacher, 2 and more explain the students.
     n_neighbours : int
@@ -186,25 +150,60 @@ def explain_label(
     """
     X, labels = check_rows_and_labels(X, y, missing)
     asked = _check_asked_rows(rows, len(labels.codes))
-    how: dict[str, Any] = {"ridge": check_positive("ridge", ridge)}
-    how["n_rounds"] = check_count("n_rounds", n_rounds, 1)
+    ridge, n_rounds = check_positive("ridge", ridge), check_count("n_rounds", n_rounds, 1)
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
     center, normalize = check_flag("center", center), check_flag("normalize", normalize)
-    labelled, n_jobs = labels.labelled, count_threads(n_jobs)
+    n_jobs = count_threads(n_jobs)
     # Centre rows by the mean of the labelled rows, as a probe does.
-    kept = None if labelled.all() else labelled.astype(np.float64)
+    weights = None if labels.labelled.all() else labels.labelled.astype(np.float64)
     preparation = fit_preparation(
-        X, center=center, normalize=normalize, weights=kept, n_jobs=n_jobs
+        X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
     )
-    prepared = open_rows(X, preparation, weights=kept, n_jobs=n_jobs)
-    found = averaging_weights(prepared, labelled, asked, **how)
+    prepared = open_rows(X, preparation, weights=weights, n_jobs=n_jobs)
+    votes = averaging_weights(prepared, labels.labelled, asked, ridge=ridge, n_rounds=n_rounds)
     return [
-        _explain(labels, *each, n_neighbours) for each in zip(asked.tolist(), found, strict=True)
+        _explain(labels, row, votes_at_row, n_neighbours)
+        for row, votes_at_row in zip(asked.tolist(), votes, strict=True)
     ]
 
 
+def averaging_weights(
+    rows: Rows, labelled: BoolArray, asked: IntArray, *, ridge: float, n_rounds: int
+) -> Iterator[FloatArray]:
+    """Yield the weights (n_rows,) at each requested row; zero for rows without a label."""
+    # If there are fewer rows than columns, work in the span of the rows.
+    rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
+    rows.attach("labelled", labelled)
+    (moment,) = rows.sum(labelled_moment)
+    # As in the probes, the ridge is scaled by the mean squared norm (1 for unit-norm rows).
+    penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
+    eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    factors = (eigenvalues / (penalty + eigenvalues)) ** (n_rounds - 1)
+    metric = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
+    for weights in products_at(rows, asked, metric):
+        yield np.where(labelled, weights, 0.0)
+
+
+def labelled_moment(block: Block) -> Terms:
+    """Return Σ x xᵀ over the labelled rows of a block; a kernel for a pass over the rows."""
+    x = block.prepared()[block.columns["labelled"]]
+    return (x.T @ x,)
+
+
+def products_at(
+    rows: Rows, asked: IntArray, metric: FloatArray | None = None
+) -> Iterator[FloatArray]:
+    """Yield x_iᵀ M x_j (n_rows,) for each requested row i and all rows j; M is I by default."""
+    size = max(1, CHUNK_WEIGHTS // rows.n_samples)
+    for first in range(0, len(asked), size):
+        chosen = rows.in_memory(asked[first : first + size]).X
+        weighted = chosen if metric is None else chosen @ metric
+        yield from np.concatenate(list(rows.map(products_with, weighted))).T
+
+
 def _check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
-    """Return positions of rows: one dimension, each from 0 to n_rows - 1."""
+    """Return the positions of the requested rows; raise unless each is from 0 to n_rows - 1."""
     asked = np.asarray(rows)
     if asked.size == 0:
         return np.zeros(0, dtype=np.intp)
@@ -221,11 +220,11 @@ def _check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
 
 def _explain(labels: Labels, row: int, weights: FloatArray, n_neighbours: int) -> Explanation:
     """Return the explanation of one row from the weights of all training rows."""
-    codes, voting, names = labels.codes, labels.labelled, labels.classes.tolist()
-    others = np.flatnonzero(voting & (np.arange(len(codes)) != row))
+    codes, labelled, names = labels.codes, labels.labelled, labels.classes.tolist()
+    others = np.flatnonzero(labelled & (np.arange(len(codes)) != row))
     # The largest weight first; ties: the earlier row.
-    nearest = others[np.argsort(-weights[others], kind="stable")[:n_neighbours]]
-    votes = np.bincount(codes[voting], weights[voting], labels.n_classes)
+    nearest = others[np.argsort(-weights[others], kind="stable")[:n_neighbours]].tolist()
+    votes = np.bincount(codes[labelled], weights[labelled], labels.n_classes)
     return Explanation(
         row=row,
         given_label=None if codes[row] == NO_LABEL else names[codes[row]],
@@ -233,7 +232,5 @@ def _explain(labels: Labels, row: int, weights: FloatArray, n_neighbours: int) -
         votes=np.asarray(votes, np.float64),
         voters=labels.sizes,
         own_vote=float(weights[row]),
-        neighbours=tuple(
-            Neighbour(int(place), names[codes[place]], float(weights[place])) for place in nearest
-        ),
+        neighbours=tuple(Neighbour(i, names[codes[i]], float(weights[i])) for i in nearest),
     )

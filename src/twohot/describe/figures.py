@@ -1,4 +1,4 @@
-"""Figures of class correlations: the map, the order of its classes, and the dendrogram."""
+"""Figures of class correlations (a map and a dendrogram) and of a forecast."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,8 +28,8 @@ def correlation_map_figure(
 ) -> Any:
     """Draw the mean correlation of all pairs of classes, with a frame around each superclass.
 
-    `order` lists the classes from top to bottom, with those of a superclass together. A NaN mean is
-    left blank.
+    `order` lists the classes from top to bottom, as `map_order` returns them. A NaN mean is left
+    blank.
     """
     n_classes = len(order)
     figure = new_figure(6.4, 5.4)
@@ -47,7 +47,10 @@ def correlation_map_figure(
 def draw_map(
     axes: Any, means: FloatArray, superclass: IntArray, order: IntArray, limit: float
 ) -> Any:
-    """Draw a map of correlations from -limit to limit, each superclass framed."""
+    """Draw a map of correlations with a frame around each superclass; return its image.
+
+    Colours range from -limit to limit. Classes of one superclass are consecutive in `order`.
+    """
     # Colour-blind readers can distinguish red and blue around white.
     image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
     starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
@@ -116,9 +119,10 @@ def _short(name: str) -> str:
 
 
 def forecast_figure(found: Any) -> Any:
-    """Draw the agreement of each classifier, and the theoretical margin of each class.
+    """Draw the agreement of each candidate, and the theoretical margin of each class.
 
-    `found` is a `Forecast`.
+    `found` is a `Forecast`. The margin of a row is the output at its true label minus the largest
+    other output. The margin of a class is the smallest margin of its rows.
     """
     figure = new_figure(12.0, 4.0)
     agreement, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
@@ -128,16 +132,16 @@ def forecast_figure(found: Any) -> Any:
 
 
 def _draw_agreement(axes: Any, comparison: Any) -> None:
-    share = comparison.agreement
-    error = np.sqrt(share * (1 - share) / comparison.n_rows)
-    rows = [("AutoProbe", True, share, error)]
+    agreement = comparison.agreement
+    error = np.sqrt(agreement * (1 - agreement) / comparison.n_rows)
+    rows = [("AutoProbe", True, agreement, error)]
     rows += [(e.name, e.chosen, e.agreement, e.agreement_error) for e in comparison.choice.tried]
     names, chosen, agreements, errors = zip(*rows, strict=True)
-    places = np.arange(len(rows))[::-1]
+    heights = np.arange(len(rows))[::-1]
     points, bars = (100 * np.array(each) for each in (agreements, errors))
-    axes.errorbar(points, places, xerr=bars, fmt="o", color=BLUE, capsize=3)
+    axes.errorbar(points, heights, xerr=bars, fmt="o", color=BLUE, capsize=3)
     axes.axvline(points[0], color="0.5", linewidth=1)
-    axes.set_yticks(places, names)
+    axes.set_yticks(heights, names)
     for used, name in zip(chosen, axes.get_yticklabels(), strict=True):
         name.set_fontweight("bold" if used else "normal")
     axes.set(xlabel="held-out labels predicted, %", title="Held-out rows (±1 s.e.)")
@@ -147,13 +151,13 @@ def _draw_margins(axes: Any, classes: list[Any], theory: Any) -> None:
     places, last = np.arange(len(classes)), len(theory.guarantees)
     weakest = np.argsort(theory.guarantees[-1].margins, kind="stable")
     for number, colour, width in ((1, SKY, 0.8), (last, BLUE, 0.4)):
-        heights = theory.guarantees[number - 1].margins[weakest]
-        axes.bar(places, heights, width, color=colour, label=f"round {number}")
+        margins = theory.guarantees[number - 1].margins[weakest]
+        axes.bar(places, margins, width, color=colour, label=f"round {number}")
     axes.axhline(0, color="0.3", linewidth=1)
-    title = f"Theory, ridge {theory.ridge:g}: below 0 a label stays wrong"
+    title = f"Theory (ridge {theory.ridge:g}): below 0, some labels stay wrong"
     axes.set(ylabel="smallest margin of the true label", title=title)
     if len(classes) <= MAP_NAMES:
         axes.set_xticks(places, [str(classes[k]) for k in weakest], rotation=90)
     else:
-        axes.set_xlabel(f"{len(classes)} classes, weakest first")
+        axes.set_xlabel(f"{len(classes)} classes, smallest margin first")
     axes.legend()

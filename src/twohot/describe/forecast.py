@@ -1,14 +1,17 @@
 """A forecast of the accuracy of probes on a dataset, from its noisy labels alone.
 
 1. comparison    AutoProbe and a plain probe on held-out rows
-2. noise         share of wrong labels according to the label model, as in an audit
+2. noise         fraction of wrong labels according to the label model, as in an audit
 3. correlation   correlations of the true classes, corrected for the noise
 4. theory        predicted margin of each class after each round, from steps 2 and 3
 5. advice        which probe to fit, and why, as text
+
+A held-out row was not used to fit the classifier that predicts it. The margin of a row is the
+output at its true label minus the largest other output.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -24,14 +27,12 @@ from twohot.base import (
     check_superclass,
     counted,
     json_safe,
-    label_notes,
     notebook_table,
 )
 from twohot.describe.advice import Advice, advise
 from twohot.describe.comparison import Comparison, compare_on
 from twohot.describe.correlation import class_correlation
 from twohot.describe.superclasses import cluster_classes
-from twohot.describe.theory_answer import TheoryAnswer, ask_theory
 from twohot.describe.true_classes import (
     CorrelationEstimate,
     NoiseEstimate,
@@ -50,6 +51,37 @@ from twohot.judge import (
 )
 from twohot.probes import STUDENT_RIDGE
 from twohot.tables import check_same_index, pandas_index
+from twohot.theory import (
+    CorrelationModel,
+    Guarantee,
+    PairLevels,
+    RoundsNeeded,
+    judge,
+    outputs_by_round,
+    rounds_until_right,
+    separation_at,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryAnswer:
+    """Predictions of the theory, which assumes that rows of a class differ only at random."""
+
+    model: CorrelationModel  # input of the theory
+    ridge: float  # penalty
+    guarantees: tuple[Guarantee, ...]  # margins and accuracy of rounds 1, 2, …
+    rounds_needed: RoundsNeeded  # until all labels are right and stay right
+    separation: float  # q/p: shrinkage factor of class means, divided by that of a row's residual;
+    # NaN if rows of the same class are no more similar than others
+
+    @property
+    def eigengap(self) -> float:
+        """Smallest eigenvalue between classes minus the largest one within classes.
+
+        With K classes there are K - 1 eigenvalues between classes, because rows are centred.
+        """
+        spectrum = self.model.spectrum()
+        return float(spectrum.between[-2] - spectrum.within.max())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,23 +124,21 @@ class Forecast:
         >>> record["noise"]["rate"] < 0.05
         True
         """
-        return dict(
-            json_safe({each.name: _plain(getattr(self, each.name)) for each in fields(self)})
-        )
+        return dict(json_safe({name: _as_dict(value) for name, value in vars(self).items()}))
 
 
-def _plain(value: Any) -> Any:
-    """Return a record as a dict of its fields and its numeric properties."""
+def _as_dict(value: Any) -> Any:
+    """Return a record, or a tuple of records, as dicts of fields and numeric properties."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_as_dict(each) for each in value]
     if not is_dataclass(value):
         return value
-    found = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     names = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
-    derived = {name: getattr(value, name) for name in names}
-    return found | {name: each for name, each in derived.items() if isinstance(each, int | float)}
+    numbers = {name: getattr(value, name) for name in names}
+    numbers = {name: each for name, each in numbers.items() if isinstance(each, int | float)}
+    return {each.name: _as_dict(getattr(value, each.name)) for each in fields(value)} | numbers
 
 
 def forecast(
@@ -133,16 +163,17 @@ def forecast(
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
     y : array, list, series or Labels of shape (n_rows,)
-        Given labels. Rows without one (None, NaN, NA, empty or blank text) are not used, but their
-        features must be finite.
+        Given labels. Rows without a label (None, NaN, NA, empty or blank text) are not used, but
+        their features must be finite.
     corruption : array of shape (n_classes, n_classes), optional
-        Share of each given label (column) in each true class (row), if known: the transpose of
-        cleanlab's noise matrix. By default it is estimated as in `find_label_issues`. Here and
-        below the classes are those that have rows, numbers by value and then text, or in the order
-        of a `Labels` record.
+        Fraction of each given label (column) in each true class (row), if known. This is the
+        transpose of cleanlab's noise matrix. By default it is estimated as in `find_label_issues`.
+        Classes without rows are left out, here and below. Numbers are ordered by value, then texts
+        follow; a `Labels` record has its order.
     probabilities : array of shape (n_rows, n_classes), optional
-        Predictions used to judge the labels. Rows sum to one; each comes from a classifier that was
-        not fitted on that row. A data frame may have its columns in any order, named by class.
+        Class probabilities, from which wrong labels are estimated. Rows sum to one. The classifier
+        that predicts a row must not be fitted on this row. A data frame may have its columns in any
+        order, named by class.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without gaps; by default classes are clustered.
     ridge : float
@@ -150,13 +181,15 @@ def forecast(
     n_rounds : int
         Number of rounds for the theory, at least 2.
     cv, groups, random_state
-        Folds and groups of rows, as for `AutoProbe`; with the same ones it fits the same model.
+        Folds and groups of rows, as for `AutoProbe`. If an `AutoProbe` has the same values, its
+        label model is the same.
     missing : collection of str
-        Texts that mean a missing label, such as "NA". Otherwise they are classes.
+        Texts that mean a missing label, such as "NA". All other texts are classes.
     n_jobs : int, optional
         Number of threads; by default all cores.
     callback : callable, optional
-        Called with one line of text per candidate. By default a notebook shows a bar.
+        Called with one line of text for each candidate that is fitted. By default, a notebook shows
+        a progress bar.
 
     Returns
     -------
@@ -185,42 +218,64 @@ def forecast(
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     superclasses = None if superclass is None else check_superclass(superclass, labels.n_classes)
+    if corruption is not None and probabilities is not None:
+        problem = "and probabilities both set the noise"
+        raise ArgumentError("corruption", problem, "pass only one of them.")
     known = None if probabilities is None else _judge_by(probabilities, y, labels)
-    if corruption is not None:
-        if known is not None:
-            problem = "and probabilities both set the noise"
-            raise ArgumentError("corruption", problem, "pass one of them.")
-        known = take_noise(corruption, sizes)
+    known = known if corruption is None else take_noise(corruption, sizes)
     probe = AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs)
     comparison, verdict = compare_on(probe, X, labels, groups=groups, callback=callback)
     noise = known or expected_noise(verdict)
     # From here on, only labelled rows are used.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
-    correlation = _correlate(X, labels, noise, superclasses, n_jobs)
+    measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
+    if superclasses is None:
+        single = np.zeros(labels.n_classes, dtype=np.intp)
+        superclasses = cluster_classes(unmix(measured, noise, single).estimated).superclass
+    correlation = unmix(measured, noise, superclasses)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(comparison, noise, correlation, labels)
-    advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
 def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate:
     """Return the noise, estimated from the class probabilities that a user passed."""
-    labelled = labels.labelled
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
     advice = "pass a data frame with the class names as columns."
     columns = column_classes(probabilities, y, labels, advice=advice)
     rows = check_probabilities(probabilities, labels)
     # The column of `probabilities` for each class.
     order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
+    labelled = labels.labelled
     return expected_noise(judge_given(rows[:, order][labelled], labels.codes[labelled]))
 
 
-def _correlate(
-    X: Matrix, labels: Labels, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
-) -> CorrelationEstimate:
-    """Return the correlations of the true classes; without `groups`, cluster superclasses too."""
-    measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
-    if groups is None:
-        single = np.zeros(labels.n_classes, dtype=np.intp)
-        groups = cluster_classes(unmix(measured, noise, single).estimated).superclass
-    return unmix(measured, noise, groups)
+def ask_theory(
+    correlation: CorrelationEstimate, noise: NoiseEstimate, *, ridge: float, n_rounds: int
+) -> TheoryAnswer:
+    """Return the theory's predictions for every round up to `n_rounds`.
+
+    The separation is that of classes of equal size, with the mean correlations of all classes.
+
+    Examples
+    --------
+    >>> noise = NoiseEstimate(np.array([[0.7, 0.3], [0.3, 0.7]]), np.array([50, 50]), given=True)
+    >>> correlation = unmix(np.array([[0.1, -0.1], [-0.1, 0.1]]), noise, np.array([0, 0]))
+    >>> answer = ask_theory(correlation, noise, ridge=10.0, n_rounds=2)
+    >>> [guarantee.accuracy for guarantee in answer.guarantees], answer.rounds_needed.overall
+    ([1.0, 1.0], 1.0)
+    """
+    model = CorrelationModel.from_correlation(correlation.estimated, class_sizes=noise.class_sizes)
+    l2 = ridge / (model.n_classes * model.n_samples)
+    rounds = outputs_by_round(model, noise.corruption, l2=l2, n_rounds=n_rounds)
+    separation, levels = float("nan"), (correlation.same_class, correlation.other_class)
+    if levels[0] > levels[1]:
+        n_per_class = model.n_samples / model.n_classes
+        separation = separation_at(PairLevels(model.n_classes, n_per_class, *levels), l2=l2)
+    return TheoryAnswer(
+        model,
+        ridge,
+        guarantees=tuple(judge(outputs) for outputs in rounds),
+        rounds_needed=rounds_until_right(model, noise.corruption, l2=l2, max_rounds=n_rounds),
+        separation=separation,
+    )

@@ -10,31 +10,17 @@ W the sums for all rows together. The three cases of the paper's table tab:cf_cl
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
 computed from d × d matrices of one class, one superclass and all rows, not from an N × N matrix.
+The correlation and the preparation are those of `class_correlation`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk
 
-from twohot.base import (
-    ArgumentError,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Labels,
-    Matrix,
-    check_superclass,
-)
-from twohot.describe.correlation import (
-    ClassCorrelation,
-    center_labelled,
-    check_labelled,
-    correlate,
-    weighted_mean,
-)
+from twohot.base import ArgumentError, FloatArray, IntArray, Matrix, check_superclass
+from twohot.describe.correlation import center_labelled, check_labelled, correlate
 from twohot.rows import Preparation, are_far_apart, one_blas_thread
 
 # Number of rows sampled for the spread, if rows of a class cannot be read together. With so many,
@@ -62,21 +48,22 @@ class PairGroup:
 class PairStatistics:
     """The correlations of all pairs of different rows, in the three cases of the paper."""
 
-    same_class: PairGroup
+    same_class: PairGroup  # of one class
     same_superclass: PairGroup  # of different classes in one superclass
     elsewhere: PairGroup  # of different superclasses
     n_sampled: int | None = None  # rows sampled for the spread; None: all rows
 
 
 def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
-    """Return mean and spread of the correlations of all pairs of rows, in the paper's three cases.
+    """Return mean and spread of the correlations of pairs of rows, in the paper's three cases.
 
-    They are exact, over all pairs of different rows. X is read twice: for its mean, and class by
+    The two rows are of one class, of two classes in one superclass, or of two superclasses. The
+    results are exact, over all pairs of different rows. X is read twice: for its mean, and class by
     class. `class_correlation` defines the correlation.
 
-    Rows of Dask and of files that are read in parts (Parquet, Zarr) cannot be read class by class.
-    Their counts and means are exact too. The spread is that of a fixed sample of 50,000 rows;
-    `n_sampled` is their number.
+    Rows of Dask and of files that are read in blocks (Parquet, Zarr) cannot be read class by class.
+    For these, counts and means are exact too, but the spread is computed from a fixed sample of
+    50,000 rows. `n_sampled` is the number of sampled rows.
 
     Parameters
     ----------
@@ -110,59 +97,54 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         advice = f"pass at most {MAX_FEATURES}, {how}, or use the means from class_correlation."
         raise ArgumentError("X", problem, advice)
     preparation = center_labelled(rows, coded)
-    index = _rows_for_spread(rows, coded)
     # On one thread the sums are the same on every machine, and small products are faster.
     with one_blas_thread():
-        if index is None:
+        if not are_far_apart(rows):
             return _sum_pairs(rows, coded.codes, superclasses, preparation)
-        found = _sum_pairs(rows[index], coded.codes[index], superclasses, preparation)
-        if len(index) == coded.sizes.sum():
+        sample = np.flatnonzero(coded.labelled)
+        has_all = len(sample) <= PAIR_ROWS
+        if not has_all:
+            sample = np.sort(np.random.default_rng(0).choice(sample, PAIR_ROWS, replace=False))
+        found = _sum_pairs(rows[sample], coded.codes[sample], superclasses, preparation)
+        if has_all:
             return found
         correlation = correlate(rows, coded, preparation)
-    near, one = superclasses[:, np.newaxis] == superclasses, np.eye(len(superclasses), dtype=bool)
-    return PairStatistics(
-        same_class=_all_pairs(correlation, one, found.same_class.std),
-        same_superclass=_all_pairs(correlation, near & ~one, found.same_superclass.std),
-        elsewhere=_all_pairs(correlation, ~near, found.elsewhere.std),
-        n_sampled=len(index),
-    )
-
-
-def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
-    """Return the rows sampled for the spread; None if all rows are used."""
-    if not are_far_apart(X):
-        return None
-    rows = np.flatnonzero(labels.labelled)
-    if len(rows) > PAIR_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, PAIR_ROWS, replace=False))
-    return rows
-
-
-def _all_pairs(correlation: ClassCorrelation, classes: BoolArray, std: float) -> PairGroup:
-    """Return number and mean correlation of row pairs in `classes` (a mask of class pairs)."""
-    pairs = correlation.pairs[classes]
-    n_pairs = round(float(pairs.sum())) // 2
-    return PairGroup(n_pairs, weighted_mean(correlation.means[classes], pairs), std)
+    near, same = superclasses[:, np.newaxis] == superclasses, np.eye(len(superclasses), dtype=bool)
+    masks = {"same_class": same, "same_superclass": near & ~same, "elsewhere": ~near}
+    groups = {
+        name: PairGroup(
+            round(float(correlation.pairs[mask].sum())) // 2,
+            correlation.mean_over(mask),
+            getattr(found, name).std,
+        )
+        for name, mask in masks.items()
+    }
+    return PairStatistics(**groups, n_sampled=len(sample))
 
 
 def _sum_pairs(
-    X: Matrix, codes: IntArray, superclass: NDArray[np.intp], preparation: Preparation
+    X: Matrix, codes: IntArray, superclass: IntArray, preparation: Preparation
 ) -> PairStatistics:
     """Return the statistics from the moments of each class, each superclass and all rows."""
-    of_class, of_superclass, of_all = (_Moments(X.shape[1]) for _ in range(3))
+    n_features = X.shape[1]
+    chunk = max(64, CHUNK_ENTRIES // n_features)
+    of_all = _Moments(n_features)
     same_class, within_classes, within_superclasses = np.zeros((3, 3))
     for group in range(superclass.max() + 1):
-        of_superclass.clear()
+        of_superclass = _Moments(n_features)
         for label in np.flatnonzero(superclass == group):
-            of_class.clear()
+            of_class = _Moments(n_features)
             singles = np.zeros(3)  # sums of 1, c and c² over the pairs of a row with itself
-            for x in _prepared_chunks(X, np.flatnonzero(codes == label), preparation):
+            members = np.flatnonzero(codes == label)
+            for first in range(0, len(members), chunk):
+                raw = X[members[first : first + chunk]]
+                x = preparation.apply(raw, np.empty(raw.shape))
                 of_class.add_rows(x)
                 squared_norms = np.einsum("ij,ij->i", x, x)
                 singles += len(x), squared_norms.sum(), squared_norms @ squared_norms
-            own = of_class.pair_sums()
-            same_class += own - singles
-            within_classes += own
+            class_sums = of_class.pair_sums()
+            same_class += class_sums - singles
+            within_classes += class_sums
             of_superclass.add(of_class)
         within_superclasses += of_superclass.pair_sums()
         of_all.add(of_superclass)
@@ -174,19 +156,13 @@ def _sum_pairs(
 
 
 class _Moments:
-    """Number, sum and second moment of the rows of a group, in reused buffers."""
+    """Number, sum and second moment of the rows of a group."""
 
     def __init__(self, n_features: int) -> None:
         self.n_rows = 0
         self.total = np.zeros(n_features)
         # Σ x xᵀ, only its upper triangle, in the order of BLAS.
         self.second = np.zeros((n_features, n_features), order="F")
-
-    def clear(self) -> None:
-        """Set all sums to zero."""
-        self.n_rows = 0
-        self.total.fill(0)
-        self.second.fill(0)
 
     def add_rows(self, x: FloatArray) -> None:
         """Add the rows of the array `x`."""
@@ -200,27 +176,14 @@ class _Moments:
         self.total += other.total
         self.second += other.second
 
-    def pair_sums(self) -> NDArray[np.float64]:
+    def pair_sums(self) -> FloatArray:
         """Return the sums of 1, c and c² over all ordered pairs, where c is their correlation."""
         diagonal = np.diag(self.second)
         squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
         return np.array([float(self.n_rows**2), self.total @ self.total, squares])
 
 
-def _prepared_chunks(
-    X: Matrix, members: IntArray, preparation: Preparation
-) -> Iterator[FloatArray]:
-    """Yield the prepared rows of a class in chunks, in float64."""
-    chunk = max(64, CHUNK_ENTRIES // X.shape[1])
-    for first in range(0, len(members), chunk):
-        raw = X[members[first : first + chunk]]
-        x = np.empty(raw.shape)
-        preparation.center(raw, x)
-        x *= preparation.inverse_norms(x)
-        yield x
-
-
-def _describe(sums: NDArray[np.float64]) -> PairGroup:
+def _describe(sums: FloatArray) -> PairGroup:
     """Return mean and spread from the sums of 1, c and c² over ordered pairs."""
     count = round(float(sums[0]))
     if count == 0:

@@ -13,15 +13,15 @@ from scipy.spatial.distance import pdist
 
 from twohot.base import ArgumentError, FloatArray, check_class_count, is_real
 
-# The paper's cuts of dendrograms, as shares of the largest merge distance. Its published code uses
-# the first cut for noise and maps, and the second one for the statistics of pairs (Table 2).
+# The paper's cuts of dendrograms, as fractions of the largest merge distance. Its published code
+# uses the first cut for noise and maps, and the second one for the statistics of pairs (Table 2).
 PAPER_CUT = 0.8
 PAPER_STATISTICS_CUT = 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class Superclasses:
-    """Groups of classes with similar correlations, and the dendrogram they were cut from."""
+    """Groups of classes with similar correlations, and the dendrogram that was cut."""
 
     superclass: NDArray[np.intp]  # (n_classes,), 0, 1, … in the order of the dendrogram
     order: NDArray[np.intp]  # (n_classes,), the classes in the order of the dendrogram
@@ -38,18 +38,18 @@ def cluster_classes(
 ) -> Superclasses:
     """Return groups of classes that correlate similarly with all classes.
 
-    Classes are merged by complete linkage on the rows of 1 - means, as in the paper. Merges stop
-    above `cut` times the largest distance, or when `n_superclasses` groups remain.
+    Classes are merged by complete linkage on the rows of 1 - means, as in the paper. Merging stops
+    before a merge distance above `cut` times the largest one, or at `n_superclasses` groups.
 
     Parameters
     ----------
     means : array of shape (n_classes, n_classes)
-        Mean correlation of all pairs of classes, as `class_correlation` returns it. NaN on the
-        diagonal, from a class of one row, is replaced by the mean of the diagonal.
+        Mean correlation of each pair of classes, as `class_correlation` returns it. A class of one
+        row has NaN on the diagonal, which is replaced by the mean of the diagonal.
     n_superclasses : int, optional
         Number of superclasses, from 1 to n_classes; by default determined by `cut`.
     cut : float
-        Share of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
+        Fraction of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def cluster_classes(
     n_classes = len(linkage) + 1
     if n_superclasses is None:
         if not is_real(cut) or not 0 < cut <= 1:
-            problem = "is not a share of the largest merge distance"
+            problem = "is not a fraction of the largest merge distance"
             raise ArgumentError({"cut": cut}, problem, "pass a number above 0 and at most 1.")
         n_merges = int(np.count_nonzero(linkage[:, 2] <= cut * linkage[-1, 2]))
     else:
@@ -76,13 +76,13 @@ def cluster_classes(
     for merge, (left, right) in enumerate(linkage[:n_merges, :2]):
         cluster[(cluster == left) | (cluster == right)] = n_classes + merge
     order = hierarchy.leaves_list(linkage).astype(np.intp)
-    place = {found: i for i, found in enumerate(dict.fromkeys(cluster[order].tolist()))}
-    superclass = np.array([place[found] for found in cluster.tolist()], dtype=np.intp)
+    number = {name: i for i, name in enumerate(dict.fromkeys(cluster[order].tolist()))}
+    superclass = np.array([number[name] for name in cluster.tolist()], dtype=np.intp)
     return Superclasses(superclass, order, linkage)
 
 
 def _check_means(means: ArrayLike) -> FloatArray:
-    """Return mean class correlations without NaN."""
+    """Return a copy without NaN; raise unless it is a symmetric matrix of at least two classes."""
     array = np.array(means, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
         advice = "pass a square matrix of at least two classes, as class_correlation returns it."

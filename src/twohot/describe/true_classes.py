@@ -1,9 +1,9 @@
 """Estimate the noise of given labels, and the correlations of the true classes.
 
-Noise: C[a, b] is the share of rows with given label b in true class a, estimated by the label
-model or passed by the user.
+Noise: C[a, b] is the fraction of rows of true class a whose given label is b. It is estimated by
+the label model, or passed by the user.
 
-Correlation: among the rows with given label b, a share P[a, b] has true class a (columns sum to
+Correlation: among the rows with given label b, a fraction P[a, b] has true class a (columns sum to
 one). If the label of a row depends only on its class, the mean correlations of given labels mix
 those of the true classes,
 
@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot.base import ArgumentError, FloatArray, IntArray, check_corruption, counted
+from twohot.base import ArgumentError, BoolArray, FloatArray, IntArray, check_corruption, counted
 from twohot.judge import LabelVerdict
 from twohot.noise import symmetric
+from twohot.theory import label_gaps
 
 # Numerical guard: with a correlation of exactly one, all rows of a class would be equal, and the
 # correlation matrix would be singular.
@@ -31,31 +32,37 @@ class NoiseEstimate:
     """The frequency of each given label in each true class: estimated, or passed by a user."""
 
     corruption: NDArray[np.float64]  # (n_classes, n_classes), row true class, column given label
-    class_sizes: NDArray[np.float64]  # (n_classes,), rows of each true class
+    class_sizes: NDArray[np.float64]  # (n_classes,), number of rows of each true class
     given: bool  # whether a user passed the corruption matrix; else it is estimated
-    interval: tuple[float, float] = (0.0, 1.0)  # confidence interval of the share of wrong labels
+    interval: tuple[float, float] = (0.0, 1.0)  # confidence interval of `rate`
     n_likely_wrong: int = 0  # labels that an audit flags, more likely wrong than right
 
     @property
     def rate(self) -> float:
-        """Share of rows whose given label differs from the true one."""
+        """Fraction of rows whose given label differs from the true one."""
         return float(np.average(1 - np.diag(self.corruption), weights=self.class_sizes))
 
     @property
-    def posterior(self) -> NDArray[np.float64]:
-        """(n_classes, n_classes) share of each true class (row) in rows of one label (column)."""
+    def posterior(self) -> FloatArray:
+        """(n_classes, n_classes) fraction of each true class (row) in the rows of one label."""
         joint = self.class_sizes[:, np.newaxis] * self.corruption
         return np.asarray(joint / joint.sum(axis=0))
+
+    @property
+    def confused(self) -> IntArray:
+        """Positions of the classes in which a wrong label is at least as frequent as the right."""
+        return np.flatnonzero(label_gaps(self.corruption) <= 0)
 
     @property
     def slope(self) -> float:
         """Expected increase in agreement with the given labels if accuracy increases by one.
 
         A correct prediction agrees with the given label if this label is right. A wrong prediction
-        agrees if the label is the same wrong class; its probability is averaged over all of these.
+        agrees if the label is the same wrong class. The probability of this is averaged over all
+        wrong classes.
         """
-        kept = np.diag(self.corruption)
-        gain = kept - (1 - kept) / (len(kept) - 1)
+        right = np.diag(self.corruption)
+        gain = right - (1 - right) / (len(right) - 1)
         return float(np.average(gain, weights=self.class_sizes))
 
     def as_accuracy(self, agreement: float) -> float:
@@ -64,7 +71,7 @@ class NoiseEstimate:
 
 
 def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
-    """Return the noise from the verdict: the sum over labels of their probability to be wrong.
+    """Return the noise, estimated from the probability that each label is wrong.
 
     The true class of a wrong label is assumed to be the most probable other class.
     """
@@ -82,31 +89,31 @@ def count_noise(
     """Return the noise estimated from weighted counts of given labels by true class.
 
     If rows are few, the K² counts are mostly random. So the estimate is shrunk towards symmetric
-    noise, by the part of the difference from it that chance explains (James and Stein).
+    noise. The factor is the fraction of their difference that chance explains (James and Stein).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), weights)
-    # A class without rows gets one row with its own label, so that its shares are defined.
+    # A class without rows gets one row with the right label, so that its fractions are defined.
     counts += np.diag(counts.sum(axis=1) < 1)
     sizes = counts.sum(axis=1)
-    shares = counts / sizes[:, np.newaxis]
-    even = symmetric(n_classes, float(np.average(1 - np.diag(shares), weights=sizes)))
-    by_chance = sizes @ (even * (1 - even) / sizes[:, np.newaxis])
-    found = sizes @ (shares - even) ** 2
-    pull = min(1.0, float(by_chance.sum() / max(found.sum(), np.finfo(float).tiny)))
-    return NoiseEstimate(pull * even + (1 - pull) * shares, sizes, given=False)
+    fractions = counts / sizes[:, np.newaxis]
+    even = symmetric(n_classes, float(np.average(1 - np.diag(fractions), weights=sizes)))
+    by_chance = float((sizes @ (even * (1 - even) / sizes[:, np.newaxis])).sum())
+    difference = float((sizes @ (fractions - even) ** 2).sum())
+    pull = min(1.0, by_chance / max(difference, np.finfo(float).tiny))
+    return NoiseEstimate(pull * even + (1 - pull) * fractions, sizes, given=False)
 
 
 def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
     """Return the noise that a user passed, with the sizes of true classes that it implies."""
-    shares = check_corruption(corruption)
-    if len(shares) != len(given_sizes):
-        problem = f"has {counted(len(shares), 'row')} for {len(given_sizes)} classes"
-        advice = "pass one row and one column per class that occurs, in the order of classes."
+    matrix = check_corruption(corruption)
+    if len(matrix) != len(given_sizes):
+        problem = f"has {counted(len(matrix), 'row')} for {len(given_sizes)} classes"
+        advice = "pass one row and one column per class that has rows, in the order of classes."
         raise ArgumentError("corruption", problem, advice)
     # given_sizes = corruptionᵀ sizes; rounding and chance can make a size zero or negative.
-    sizes = np.linalg.lstsq(shares.T, given_sizes.astype(np.float64))[0]
-    found = NoiseEstimate(shares, np.maximum(sizes, 1.0), given=True)
+    sizes = np.linalg.lstsq(matrix.T, given_sizes.astype(np.float64))[0]
+    found = NoiseEstimate(matrix, np.maximum(sizes, 1.0), given=True)
     return replace(found, interval=(found.rate, found.rate))
 
 
@@ -117,8 +124,8 @@ def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
 class CorrelationEstimate:
     """Mean correlation of all pairs of classes, by given labels and by true classes."""
 
-    measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
-    estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
+    measured: FloatArray  # (n_classes, n_classes), by given label
+    estimated: FloatArray  # (n_classes, n_classes), by true class
     n_limited: int  # number of axes in which the correction is limited, so some noise remains
     superclass: IntArray  # (n_classes,)
 
@@ -131,26 +138,23 @@ class CorrelationEstimate:
     def same_superclass(self) -> float:
         """Mean over pairs of classes in the same superclass; NaN if there are none."""
         same = self.superclass[:, np.newaxis] == self.superclass
-        return _mean(self.estimated[same & ~np.eye(len(same), dtype=bool)])
+        return self._mean(same & ~np.eye(len(same), dtype=bool))
 
     @property
     def elsewhere(self) -> float:
         """Mean over pairs of classes in different superclasses; NaN if there are none."""
-        return _mean(self.estimated[self.superclass[:, np.newaxis] != self.superclass])
+        return self._mean(self.superclass[:, np.newaxis] != self.superclass)
 
     @property
     def other_class(self) -> float:
         """Mean over all pairs of different classes."""
-        return _mean(self.estimated[~np.eye(len(self.estimated), dtype=bool)])
+        return self._mean(~np.eye(len(self.estimated), dtype=bool))
+
+    def _mean(self, pairs: BoolArray) -> float:
+        return float(self.estimated[pairs].mean()) if pairs.any() else float("nan")
 
 
-def _mean(values: FloatArray) -> float:
-    return float(values.mean()) if values.size else float("nan")
-
-
-def unmix(
-    measured: NDArray[np.float64], noise: NoiseEstimate, superclass: IntArray
-) -> CorrelationEstimate:
+def unmix(measured: FloatArray, noise: NoiseEstimate, superclass: IntArray) -> CorrelationEstimate:
     """Return the correlations of the true classes; limit the correction where errors would grow.
 
     With P = U diag(σ) Vᵀ, the correction divides the class means by σ along each axis. The
@@ -167,8 +171,7 @@ def unmix(
     >>> unmix(measured, noise, np.array([0, 0])).estimated.round(2).tolist()
     [[0.5, -0.5], [-0.5, 0.5]]
     """
-    filled = measured.copy()
-    same = np.diag(measured)
+    filled, same = measured.copy(), np.diag(measured)
     # A class of one row has no pair: the mean of the other classes is used.
     np.fill_diagonal(filled, np.where(np.isnan(same), np.nanmean(same), same))
     left, sigma, right = np.linalg.svd(noise.posterior)
@@ -178,7 +181,7 @@ def unmix(
     return CorrelationEstimate(filled, estimated, int((sigma < least).sum()), superclass)
 
 
-def feasible(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
+def feasible(correlation: FloatArray) -> NDArray[np.float64]:
     """Return correlations, adjusted to values that rows of unit norm can have.
 
     Estimation errors cause small negative eigenvalues; these are set to zero. They also cause

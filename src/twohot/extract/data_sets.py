@@ -1,9 +1,9 @@
-"""Datasets by name: scikit-learn's digits, and the paper's six with the paper's splits.
+"""Datasets by name: scikit-learn's digits, and the six datasets of the paper with its splits.
 
-torchvision's classes read the six datasets from torchvision's folders; nothing is downloaded here.
-CIFAR-100, Food-101 and StanfordCars have their published splits. Caltech without its background or
-clutter is split 80:20 at random with seed 42. The train and test sets of Flowers-102 are swapped,
-because its test set is larger.
+Classes of torchvision read the six datasets from torchvision's folders; nothing is downloaded here.
+CIFAR-100, Food-101 and StanfordCars have their published splits. Caltech-101 and Caltech-256,
+without their images of background or clutter, are split 80:20 at random with seed 42. The train
+and test sets of Flowers-102 are swapped, because the test set is larger.
 """
 
 import os
@@ -78,9 +78,9 @@ def read_human_labels(
 
 
 def _read_torch(path: Path) -> dict[str, Any]:
-    """Read a dict of arrays pickled by torch; for safety, only arrays are unpickled."""
+    """Return a dict of arrays that torch pickled; for safety, nothing but arrays is unpickled."""
     torch = load_extra("torch", "vision", "files of torch")
-    # numpy's function that restores an array; numpy 1 and 2 have different names for it.
+    # The function of numpy that restores an array. Its module has another name in numpy 1.
     restore = np.array(0).__reduce__()[0]
     allowed = [np.ndarray, np.dtype, type(np.dtype("int64")), type(np.dtype("int32")), restore]
     named = [(restore, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
@@ -103,7 +103,7 @@ READERS = {
     "stanfordcars": "StanfordCars",
 }
 NAMES = ("digits", *READERS)
-# Published splits of datasets: name of the split in the paper → published name, needed file.
+# For each dataset: name of a split in the paper → its published name, and a file it needs.
 SPLITS = {
     "flowers102": {
         split: (published, "flowers-102/setid.mat")
@@ -115,7 +115,7 @@ SPLITS = {
         "test": ("test", "stanford_cars/cars_test_annos_withlabels.mat"),
     },
 }
-# scikit-learn's digits have levels from 0 to 16; this factor gives bytes from 0 to 240.
+# scikit-learn's digits have levels from 0 to 16. This factor gives bytes from 0 to 240.
 DIGITS_SCALE = 15
 
 
@@ -130,11 +130,11 @@ def load_data_set(
         "digits", which needs no files, or "cifar100", "caltech101", "caltech256", "flowers102",
         "food101", "stanfordcars", which need twohot[vision].
     root : path
-        The root folder passed to torchvision's class of the dataset.
+        The folder of the files, as for the class of torchvision that reads the dataset.
     labels : {"clean", "human"}
-        Given labels of CIFAR-100: "clean" are the labels of CIFAR-100 itself. "human" are the
-        labels of CIFAR-100N (CIFAR-100_human.pt in the root folder); the labels of CIFAR-100 are
-        then the true labels.
+        The given labels of CIFAR-100. "clean": the labels of CIFAR-100. "human": the labels of
+        CIFAR-100N (CIFAR-100_human.pt in the root folder), with the labels of CIFAR-100 as true
+        labels.
 
     Returns
     -------
@@ -155,48 +155,40 @@ def load_data_set(
     if labels == "human" and name != "cifar100":
         raise ArgumentError({"labels": labels}, f"is for 'cifar100', not {name!r}", "remove it.")
     if name == "digits":
-        return _digits()
+        digits = load_digits()
+        return LabelledItems(
+            kind="image",
+            items=tuple(f"digits/{row}" for row in range(len(digits.target))),
+            labels=digits.target,
+            classes=tuple(map(str, digits.target_names)),
+            source="digits (scikit-learn)",
+            images=(DIGITS_SCALE * digits.images).astype(np.uint8),
+        )
     if name == "cifar100":
         return _cifar100(Path(root), labels)
     return _of_splits(name, Path(root)) if name in SPLITS else _caltech(name, Path(root))
 
 
-def _digits() -> LabelledItems:
-    digits = load_digits()
-    return LabelledItems(
-        kind="image",
-        items=tuple(f"digits/{row}" for row in range(len(digits.target))),
-        labels=digits.target,
-        classes=tuple(str(name) for name in digits.target_names),
-        source="digits (scikit-learn)",
-        images=(DIGITS_SCALE * digits.images).astype(np.uint8),
-    )
-
-
 def _cifar100(root: Path, labels: str) -> LabelledItems:
-    train, test = (
-        _opened("cifar100", root, "cifar-100-python/train", train=is_train)
-        for is_train in (True, False)
-    )
-    classes = tuple(train.classes)
+    file = "cifar-100-python/train"
+    train, test = (_opened("cifar100", root, file, train=is_train) for is_train in (True, False))
+    classes, n_train = tuple(train.classes), len(train)
     clean = np.array([*train.targets, *test.targets])
-    given = clean
+    given = clean.copy()
     if labels == "human":
-        human = read_human_labels(root, clean[: len(train)], len(classes))
-        given = np.concatenate([human, clean[len(train) :]])
+        given[:n_train] = read_human_labels(root, clean[:n_train], len(classes))
     return LabelledItems(
         kind="image",
-        items=tuple(
-            f"cifar100/{split}/{row}"
-            for split, part in (("train", train), ("test", test))
-            for row in range(len(part))
+        items=(
+            *(f"cifar100/train/{row}" for row in range(n_train)),
+            *(f"cifar100/test/{row}" for row in range(len(test))),
         ),
         labels=given,
         classes=classes,
         source=f"cifar100 ({labels} labels)",
         superclass=coarse_of(classes),
         superclass_names=tuple(COARSE_CLASSES),
-        split=np.repeat([0, 1], [len(train), len(test)]),
+        split=np.repeat([0, 1], [n_train, len(test)]),
         split_names=("train", "test"),
         true_labels=clean if labels == "human" else None,
         images=np.concatenate([train.data, test.data]),
@@ -204,16 +196,16 @@ def _cifar100(root: Path, labels: str) -> LabelledItems:
 
 
 def _caltech(name: str, root: Path) -> LabelledItems:
-    """Return images with the paper's split: every fifth is a test image, drawn with seed 42."""
+    """Return images with the split of the paper: a random fifth is the test set."""
     folder = f"{name}/{name[-3:]}_ObjectCategories"
-    found = _opened(name, root, folder)
-    # torchvision excludes the background of Caltech-101 itself. The last class of Caltech-256,
+    data = _opened(name, root, folder)
+    # torchvision leaves out the background of Caltech-101. The last class of Caltech-256,
     # "257.clutter", contains arbitrary images.
-    classes = tuple(entry for entry in found.categories if not entry.endswith("clutter"))
+    classes = tuple(entry for entry in data.categories if not entry.endswith("clutter"))
     file = "image_{number:04d}.jpg" if name == "caltech101" else "{place:03d}_{number:04d}.jpg"
     rows = [
         (str(root / folder / classes[label] / file.format(place=label + 1, number=number)), label)
-        for label, number in zip(found.y, found.index, strict=True)
+        for label, number in zip(data.y, data.index, strict=True)
         if label < len(classes)
     ]
     _, test_rows = train_test_split(np.arange(len(rows)), test_size=0.2, random_state=42)
@@ -252,14 +244,14 @@ def _image_files(
 
 
 def _opened(name: str, root: Path, file: str, **options: Any) -> Any:
-    """Return torchvision's dataset, or raise an error that says how to get it."""
+    """Return the dataset as read by torchvision; an error says how to get the files."""
     reader = getattr(load_torchvision(f"the files of {name}").datasets, READERS[name])
     get = f'torchvision.datasets.{READERS[name]}("{root}", download=True)'
     if name == "stanfordcars":
         get = "a copy of the archives: its site is gone, so torchvision cannot download it"
     # Check the file first, because some classes of torchvision create an empty folder.
     if not (root / file).exists():
-        looked = f"looked for {file} in {root.resolve()}. Name the root folder that it is in"
+        looked = f"looked for {file} in {root.resolve()}. Pass the folder that has this file"
         raise FileNotFoundError(f"{name} was not found: {looked}, or get it by {get}.")
     try:
         return reader(root, download=False, **options)

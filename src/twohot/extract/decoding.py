@@ -1,4 +1,4 @@
-"""Read one item at a time: its content as bytes, and the decoded image or text."""
+"""Read the items of an extraction ahead of the model, in threads; the plan of the extraction."""
 
 import hashlib
 import io
@@ -15,14 +15,14 @@ from twohot.extract.items import LabelledItems
 from twohot.rows import ordered_map
 
 # Maximum number of pixels of an image: Pillow decodes so many without a warning. A small file may
-# claim any number of pixels, and each thread needs at least three bytes per pixel.
+# claim any number of pixels, and decoding takes at least three bytes per pixel in each thread.
 MOST_PIXELS = 89_478_485
-# Some messages of errors contain memory addresses, which differ from run to run.
+# Some error messages contain memory addresses, which differ from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def content_of(items: LabelledItems, row: int) -> bytes:
-    """Return the content of an item as bytes; items with equal bytes have equal features."""
+    """Return the content of an item as bytes: items with equal bytes have equal features."""
     if items.images is not None:
         image = items.images[row]
         return b"".join([str(image.shape).encode(), image.tobytes()])
@@ -45,8 +45,8 @@ def decoded(items: LabelledItems, row: int, content: bytes) -> Any:
 def open_image(content: bytes) -> Any:
     """Return the first frame of an image file as RGB, as torchvision's ImageFolder does.
 
-    An EXIF rotation is not applied, and transparency is dropped. CMYK, palettes and grey levels
-    become RGB by Pillow's rules. Models of torchvision were trained on such images.
+    Pillow converts CMYK, palettes and grey levels to RGB. Transparency and EXIF rotation are
+    ignored. Models of torchvision were trained on such images.
     """
     image_module = load_extra("PIL.Image", "vision", "images")
     with image_module.open(io.BytesIO(content)) as image:
@@ -57,7 +57,7 @@ def open_image(content: bytes) -> Any:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why an item could not be read; the text is the same in every run."""
+    """Return why an item could not be read, in words that are the same in every run."""
     if type(error).__name__ == "UnidentifiedImageError":
         return "is not an image in a format that Pillow reads"
     if isinstance(error, OSError) and error.strerror:
@@ -72,9 +72,9 @@ def reason_of(error: Exception) -> str:
 class ExtractionProgress:
     """Counts of items in a running extraction; the argument of the progress callback."""
 
-    n_done: int  # items that are finished
-    n_items: int  # all items
-    n_extracted: int  # features extracted in this run, without features of earlier runs
+    n_done: int  # number of finished items
+    n_items: int  # number of all items
+    n_extracted: int  # number of items that the model processed in this run
 
 
 Progress: TypeAlias = Callable[[ExtractionProgress], None]
@@ -95,9 +95,9 @@ class ExtractionPlan:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """All settings that determine the features of an item, besides its content."""
+        """All settings that, with the content of an item, determine its features."""
         decoder = "none"
-        if self.items.item_kind == "image":  # another version may decode other pixels
+        if self.items.item_kind == "image":  # another version of Pillow may give other pixels
             decoder = f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
         return {
             "backbone": self.backbone.name,
@@ -108,16 +108,16 @@ class ExtractionPlan:
 
     @property
     def workspace(self) -> Path:
-        """The folder of unfinished work, removed when the output is written."""
+        """The folder of finished batches. It is removed after the output is written."""
         return name_beside(self.output, ".parts")
 
     def report(self, n_done: int, n_extracted: int = 0) -> None:
-        """Call the callback with the numbers of finished items and of extracted features."""
+        """Call the progress callback."""
         if self.progress is not None:
             self.progress(ExtractionProgress(n_done, len(self.items), n_extracted))
 
     def content_digest(self, keys: Sequence[bytes]) -> str:
-        """Return a digest of the input: the recipe, and the metadata of each item."""
+        """Return a digest of all input: the recipe, the items' metadata and content digests."""
         items = self.items
         described = (
             self.recipe,
@@ -141,9 +141,9 @@ class Loaded:
     """An item that was read and prepared for the model."""
 
     row: int  # position among the items
-    key: bytes  # digest of its content; empty if it could not be read
-    prepared: Any = None  # an entry of a batch; None if its features are stored or it is unreadable
-    problem: str = ""  # why it could not be read
+    key: bytes  # digest of the content; empty if the content could not be read
+    prepared: Any = None  # entry of a batch; None if the features are stored, or after a problem
+    problem: str = ""  # why the item could not be read; empty if it could
 
 
 def prefetch(
@@ -151,8 +151,8 @@ def prefetch(
 ) -> Iterator[Loaded]:
     """Read, hash and prepare items in threads; yield them in order, at most `n_ahead` in advance.
 
-    `known` has the keys (content digests) of items whose features are stored. Only other items are
-    decoded. If `known` is None, no item is decoded.
+    `known` has the keys (content digests) of items whose features are stored: they are read, but
+    not prepared. If `known` is None, no item is prepared.
     """
     items = plan.items
 
@@ -164,7 +164,7 @@ def prefetch(
             if known is None or key in known:
                 return Loaded(row, key)
             return Loaded(row, key, plan.backbone.prepare(decoded(items, row, content)))
-        except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost any error)
+        except Exception as error:  # noqa: BLE001 (for a broken file, Pillow may raise any error)
             return Loaded(row, key, problem=reason_of(error))
 
     return ordered_map(load, len(items), plan.n_workers, n_ahead)

@@ -1,8 +1,8 @@
-"""Find the images in a folder, and say why each other file is not used.
+"""Find the images in a folder, and say why other files are skipped.
 
-Links to folders are not followed: such a link may point to its own parent, or into another class. A
-link to a regular image file is an image, and several links to one file count once. Pipes and
-devices are never opened, because reading them may never end.
+Links to folders are not followed, because they may lead to their parent or into another class. A
+link to an image file is an image; several links to one file count once. Pipes and devices are
+never opened, because reading them may never end.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from twohot.base import counted, first_few
 
-# The endings that torchvision's ImageFolder accepts, another ending of JPEG files, and GIF.
+# The file endings of torchvision's ImageFolder, of GIF, and another ending of JPEG.
 IMAGE_SUFFIXES = frozenset(
     {".bmp", ".gif", ".jfif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 )
@@ -21,46 +21,44 @@ IMAGE_SUFFIXES = frozenset(
 
 @dataclass(frozen=True)
 class NotTaken:
-    """A file or folder that is skipped, because it is not an image."""
+    """A skipped file or folder: it is not an image."""
 
     path: str
-    reason: str  # why it is skipped, a phrase that fits one file or many
+    reason: str  # why it is skipped, as a phrase for one file or many
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """The images found in a folder, and the files that are not images."""
+    """The images in a folder, and the skipped files."""
 
     images: list[Path] = field(default_factory=list)  # sorted by name
     not_taken: list[NotTaken] = field(default_factory=list)
 
 
 def find_images(folder: Path) -> ImageFiles:
-    """Return the images in a folder, at any depth, and the files that are skipped."""
-    found = ImageFiles()
+    """Return the images in a folder, at any depth, and the skipped files."""
+    files = ImageFiles()
     seen: set[str] = set()
-    for path, reason in _entries_below(folder):
+    for path, reason, _ in _entries(folder, is_deep=True):
         real_path = os.path.realpath(path)
         if reason or real_path in seen:
-            found.not_taken.append(NotTaken(str(path), reason or "same file as another"))
+            files.not_taken.append(NotTaken(str(path), reason or "same file as another"))
         else:
             seen.add(real_path)
-            found.images.append(path)
-    return found
+            files.images.append(path)
+    return files
 
 
 def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
     """Return the class folders in `root`, and the files that are directly in `root`."""
-    folders, beside = [], ImageFiles()
-    for entry in _listed(root):
-        path, reason = root / entry.name, _why_not(entry)
-        if not reason and entry.is_dir():
-            folders.append(path)
-        elif reason:
-            beside.not_taken.append(NotTaken(str(path), reason))
+    folders: list[Path] = []
+    files = ImageFiles()
+    for path, reason, is_folder in _entries(root):
+        if reason:
+            files.not_taken.append(NotTaken(str(path), reason))
         else:
-            beside.images.append(path)
-    return folders, beside
+            (folders if is_folder else files.images).append(path)
+    return folders, files
 
 
 def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
@@ -68,8 +66,11 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
 
     Examples
     --------
-    >>> not_taken_notes([NotTaken("a/notes.txt", "no ending of an image")])
-    ["1 file not taken (no ending of an image): 'a/notes.txt'."]
+    >>> texts = [NotTaken(f"{number}.txt", "not an image file name") for number in range(7)]
+    >>> for note in not_taken_notes([*texts, NotTaken("up", "link to a folder")]):
+    ...     print(note)
+    7 files not taken (not an image file name): '0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2...
+    1 file not taken (link to a folder): 'up'.
     """
     by_reason: dict[str, list[str]] = defaultdict(list)
     for entry in not_taken:
@@ -80,19 +81,25 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
     ]
 
 
-def _entries_below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every file, with the reason why it is not an image; "" for an image."""
-    for entry in _listed(folder):
+def _entries(folder: Path, *, is_deep: bool = False) -> Iterator[tuple[Path, str, bool]]:
+    """Yield the entries of a folder: path, why it is skipped (or empty text), is it a folder.
+
+    If `is_deep`, yield the entries of each sub-folder in place of the sub-folder.
+    """
+    with os.scandir(folder) as listed:
+        entries = sorted(listed, key=lambda entry: entry.name)
+    for entry in entries:
         path, reason = folder / entry.name, _why_not(entry)
-        if not reason and entry.is_dir():
-            yield from _entries_below(path)
+        is_folder = not reason and entry.is_dir()
+        if is_folder and is_deep:
+            yield from _entries(path, is_deep=True)
         else:
-            yield path, reason
+            yield path, reason, is_folder
 
 
 def _why_not(entry: "os.DirEntry[str]") -> str:
-    """Return the reason to skip a folder entry; empty for an image or a folder to search."""
-    # Names with a dot at the start are files of the operating system.
+    """Return why an entry of a folder is skipped; empty for an image or a folder to search."""
+    # Operating systems use names that begin with a dot.
     if entry.name.startswith("."):
         return "name begins with a dot"
     try:
@@ -106,8 +113,3 @@ def _why_not(entry: "os.DirEntry[str]") -> str:
     if is_file:
         return ""
     return "not a regular file" if Path(entry.path).exists() else "link to nothing"
-
-
-def _listed(folder: Path) -> "list[os.DirEntry[str]]":
-    with os.scandir(folder) as entries:
-        return sorted(entries, key=lambda entry: entry.name)

@@ -52,7 +52,7 @@ KINDS = ("image", "text")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelledItems:
-    """Images or texts and their labels; most fields are copied to the `FeatureTable`.
+    """Images or texts with their labels. `extract` copies most fields to the `FeatureTable`.
 
     Examples
     --------
@@ -65,21 +65,21 @@ class LabelledItems:
     """
 
     kind: str  # "image" or "text"
-    items: Sequence[str]  # (n_items,), the path, text or name of each
+    items: Sequence[str]  # (n_items,), paths or texts, or names of images in memory
     labels: IntArray  # (n_items,), positions in classes; -1: no label
     classes: tuple[str, ...]
-    source: str  # name of the source, for messages
+    source: str  # name of the source in messages
     superclass: IntArray | None = None  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...] = ()
     split: IntArray | None = None  # (n_items,), positions in split_names
     split_names: tuple[str, ...] = ()
     true_labels: IntArray | None = None  # (n_items,), positions in classes; None: unknown
-    images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
-    ids: RowIds = POSITIONS  # (n_items,), the name of each item in the user's data
+    images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: not in memory
+    ids: RowIds = POSITIONS  # (n_items,), ids of the items in the user's data
     missing: tuple[str, ...] = ()  # texts that mean a missing label
-    columns: str = ""  # the roles of the columns of their table, as text
+    columns: str = ""  # which column of the user's table has which role, as text
     column_names: Mapping[str, str] = field(default_factory=dict)  # see `ColumnRoles.names`
-    not_taken: tuple[NotTaken, ...] = ()  # skipped files, if the items come from a folder
+    not_taken: tuple[NotTaken, ...] = ()  # files of the folder that were skipped
 
     def __post_init__(self) -> None:
         """Raise if there are no items, if lengths differ, or if a name cannot be stored."""
@@ -93,7 +93,7 @@ class LabelledItems:
         check_real("images", self.images)
         if self.images is not None and len(self.images) != n_items:
             entries = counted(len(self.images), "entry", "entries")
-            advice = "pass one per item, or None to read the items as paths."
+            advice = "pass one image per item, or None to read images from paths."
             raise ArgumentError("images", f"has {entries} for {counted(n_items, 'item')}", advice)
         if self.ids is POSITIONS:
             object.__setattr__(self, "ids", RowIds.by_position(n_items))
@@ -103,7 +103,7 @@ class LabelledItems:
 
     @property
     def item_kind(self) -> str:
-        """The kind of items in a feature table: images in memory have names but no paths."""
+        """The kind of items in a feature table; empty for images in memory, which have no paths."""
         return self.kind if self.images is None else ""
 
 
@@ -116,18 +116,18 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     Parameters
     ----------
     folder : path
-        Its sub-folders are the classes, ordered as numbers by value, then text. Images may be at
-        any depth in them, and are sorted by path. Links to folders are not followed. A file with
-        several links counts once per class. Other files, and names that begin with a dot, are
-        skipped.
+        The sub-folders are the classes: first names that are numbers, by value, then other names.
+        Images may be at any depth, and are sorted by path. Links to folders are not followed. A
+        file with several links counts once per class. Files that are no images, and names that
+        begin with a dot, are skipped.
     unlabelled : bool, default False
         Read all images in the folder and its sub-folders, without labels.
 
     Returns
     -------
     LabelledItems
-        The items are paths that begin with `folder`, and their ids are the paths below it;
-        `not_taken` lists all other files.
+        The items are paths that begin with `folder`. Their ids are the paths below `folder`.
+        `not_taken` lists the skipped files.
 
     Examples
     --------
@@ -152,8 +152,8 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
         folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
         raise ValueError(f"there are no images in {folders_found}: {advice}")
     classes = [] if unlabelled else sorted((entry.name for entry in folders), key=order_key)
-    place = {name: code for code, name in enumerate(classes)}
-    codes = [place.get(entry.name, NO_LABEL) for entry in folders]
+    code = {name: number for number, name in enumerate(classes)}
+    codes = [code.get(entry.name, NO_LABEL) for entry in folders]
     return LabelledItems(
         kind="image",
         items=tuple(str(path) for paths in images for path in paths),
@@ -184,23 +184,24 @@ def read_item_table(
         A Parquet file, or a CSV file in UTF-8 with the column names in the first line.
         Columns named "true_label" and "split" are also read.
     path_column, text_column : str, optional
-        The column of image paths, relative to the folder of the file, or the column of texts;
+        The column of image paths (relative to the folder of the file), or the column of texts;
         by default the column "path" or "text".
     label_column : str, optional
-        The column of class names, by default "label" or another default name. An empty cell means
+        The column of class names; by default "label" or another usual name. An empty cell means
         that the item has no label.
     id_column : str, optional
-        The column of ids, as for `read_table`. By default the column "id", or a column whose name
-        ends with "id" and whose values all differ, else the position of the row, from 0.
+        The column of ids, as for `read_table`. By default, this is the column "id", or a column
+        whose name ends with "id" and whose values all differ. Without such a column, the ids are
+        the positions of the rows, from 0.
     missing : collection of str
-        Texts that mean a missing label, "NA" for instance.
+        Texts that mean a missing label, for instance "NA".
     unlabelled : bool, default False
         Read the items without labels, even if there is a column of labels.
 
     Returns
     -------
     LabelledItems
-        The classes are the labels that occur, ordered as numbers by value, then text.
+        The classes are the labels that occur: first numbers, by value, then other texts.
 
     Examples
     --------
@@ -240,29 +241,26 @@ def read_item_table(
 
 def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
     """Return the class folders and the skipped files; raise if an image is in no class folder."""
-    folders, beside = class_folders(root)
-    if beside.images:
+    folders, files = class_folders(root)
+    if files.images:
         place = "beside its class folders" if folders else "outside class folders"
-        names = first_few(map(str, beside.images))
-        images = f"{counted(len(beside.images), 'image')} {place} ({names})"
-        advice = (
-            "pass {unlabelled} to use all images without labels, or move each into a sub-folder "
-            "with the name of its class."
-        )
-        raise ArgumentError("", f"{root} contains {images}", advice, unlabelled=True)
+        names = first_few(map(str, files.images))
+        problem = f"{root} contains {counted(len(files.images), 'image')} {place} ({names})"
+        move = "or move each image into a sub-folder with the name of its class."
+        advice = f"pass {{unlabelled}} to use all images without labels, {move}"
+        raise ArgumentError("", problem, advice, unlabelled=True)
     if not folders:
-        others = "".join(f" {note}" for note in not_taken_notes(beside.not_taken))
         problem = f"{root} has no sub-folder: create one for each class, with its images."
-        raise ValueError(problem + others)
-    return folders, beside.not_taken
+        raise ValueError(" ".join([problem, *not_taken_notes(files.not_taken)]))
+    return folders, files.not_taken
 
 
 def _labels(
     path: Path, columns: Columns, roles: ColumnRoles, missing: Collection[str]
 ) -> dict[str, Any]:
-    """Return the fields of `LabelledItems` for labels: given labels, true labels, classes."""
+    """Return three fields of `LabelledItems`: given labels, true labels, classes."""
     if roles.label is None:
-        problem = f"{path} has the columns {first_few(columns)}"
+        problem = f"{path} has no usual column of labels (its columns are {first_few(columns)})"
         advice = "name the label column by {label_column}, or pass {unlabelled} without labels."
         raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
@@ -291,7 +289,7 @@ def _item_column(
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
-    """Return the full paths of a table; raise unless each is an existing file, listed once."""
+    """Return the full paths of images; raise unless each path is a file and is listed once."""
     empty = [row for row, cell in enumerate(cells) if not cell]
     if empty:
         rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"
@@ -307,6 +305,6 @@ def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     missing = [entry for entry in image_paths if not Path(entry).is_file()]
     if missing:
         lost = f"{counted(len(missing), 'file')} that cannot be found ({first_few(missing)})"
-        seen = f"paths are relative to {path.parent.resolve()}, the folder of that file."
-        raise FileNotFoundError(f"{path} lists {lost}: {seen}")
+        advice = f"write paths relative to {path.parent.resolve()}, the folder of the list."
+        raise FileNotFoundError(f"{path} lists {lost}: {advice}")
     return image_paths

@@ -1,4 +1,4 @@
-"""The output of an extraction: finished batches, and the feature file made from them."""
+"""The output of an extraction: finished batches, and the feature file that is made from them."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,35 +19,25 @@ from twohot.extract.items import KINDS
 from twohot.tables import FeatureBlocks, FeatureTable, map_tensors, read_features, write_features
 
 # The finished batches of an extraction, from which a stopped run resumes --------------------------
-# A batch is a safetensors file: "keys" (U8, n × 32), digests of the content of items, and
-# "features" (n × n_features). Its file name is derived from the keys. It is written completely or
-# not at all, so any set of batches is a valid store.
+# A batch is a safetensors file with "keys" (U8, n × 32), the digests of the items' content, and
+# "features" (n × n_features). The file name is derived from the keys. A file is written completely
+# or not at all, so any set of batches is a valid store.
 
-# Number of batches that stay memory-mapped while rows are gathered.
+# Maximum number of batches that are memory-mapped at a time.
 N_MAPPED = 8
 
 
 class BatchStore:
-    """Features of finished items, found by the digests of their content, in files of a folder.
-
-    Examples
-    --------
-    >>> store = BatchStore(Path("parts"))
-    >>> store.add([b"a" * 32, b"b" * 32], np.array([[1.0, 2.0], [3.0, 4.0]], dtype=np.float32))
-    >>> b"b" * 32 in store, b"c" * 32 in store
-    (True, False)
-    >>> [block.tolist() for block in BatchStore(Path("parts")).blocks([b"b" * 32])]
-    [[[3.0, 4.0]]]
-    """
+    """Features of finished items in files of a folder; a key is the digest of an item's content."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.n_features = 0  # 0: not known yet
-        self._places: dict[bytes, tuple[Path, int]] = {}
+        self.n_features = 0  # 0: there is no batch yet
+        self._places: dict[bytes, tuple[Path, int]] = {}  # key → file, row in the file
         for path in sorted(folder.glob("*.part")):
             part = _mapped(path)
             if part is not None:
-                self._take_in(path, [bytes(key) for key in part[0]], part[1].shape[1])
+                self._register(path, [bytes(key) for key in part[0]], part[1].shape[1])
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -56,7 +46,7 @@ class BatchStore:
         return len(self._places)
 
     def add(self, keys: Sequence[bytes], features: FloatArray) -> None:
-        """Write one batch to disk."""
+        """Write a batch to a file."""
         joined = b"".join(keys)
         path = self.folder / f"{hashlib.sha256(joined).hexdigest()[:32]}.part"
         if self.n_features not in {0, features.shape[1]}:
@@ -67,10 +57,10 @@ class BatchStore:
         key_array = np.frombuffer(joined, dtype=np.uint8).reshape(len(keys), -1)
         with whole_file(path) as file:
             file.write(save({"keys": key_array, "features": np.ascontiguousarray(features)}))
-        self._take_in(path, keys, features.shape[1])
+        self._register(path, keys, features.shape[1])
 
     def blocks(self, keys: Sequence[bytes]) -> Iterator[FloatArray]:
-        """Yield the features of the keys in their order, in blocks of varying size."""
+        """Yield the features of the keys, in the order of the keys, in blocks of any size."""
         mapped = lru_cache(N_MAPPED)(_mapped)
         places = (self._places[key] for key in keys)
         for path, run in groupby(places, key=lambda place: place[0]):
@@ -79,7 +69,7 @@ class BatchStore:
                 raise ValueError(f"{path} was changed while it was in use: run this again.")
             yield part[1][[row for _, row in run]]
 
-    def _take_in(self, path: Path, keys: Sequence[bytes], n_features: int) -> None:
+    def _register(self, path: Path, keys: Sequence[bytes], n_features: int) -> None:
         self.n_features = n_features
         self._places.update((key, (path, row)) for row, key in enumerate(keys))
 
@@ -95,16 +85,16 @@ def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
 
 # The feature file, and the record of the extraction -----------------------------------------------
 
-# Fields that the feature table copies from the items that could be read.
-OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
+# Fields that do not depend on which items could be read.
+COPIED = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
 
 
 @dataclass(frozen=True)
 class Skipped:
     """An item that is missing in the feature file, because it could not be read."""
 
-    id: str  # its id in the user's data
-    item: str  # its path or its text
+    id: str  # the id of the item in the user's data
+    item: str  # the path or the text
     reason: str  # why it could not be read
 
 
@@ -115,10 +105,10 @@ class Extraction:
     output: Path
     n_rows: int
     n_features: int
-    n_extracted: int  # items that the model processed in this run
+    n_extracted: int  # number of items that the model processed in this run
     skipped: tuple[Skipped, ...]  # items that could not be read
-    up_to_date: bool  # nothing was done: the file was made earlier from the same content and recipe
-    n_duplicates: int = 0  # rows with the same content, and so the features, of an earlier row
+    up_to_date: bool  # whether the file existed, made from the same items with the same settings
+    n_duplicates: int = 0  # number of rows with the same content as an earlier row
 
 
 def assemble(
@@ -126,25 +116,25 @@ def assemble(
 ) -> Extraction:
     """Write the feature file from the stored batches; return the record of the extraction."""
     items = plan.items
-    kept = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
+    read = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
     skipped = tuple(
         Skipped(items.ids[loaded.row], items.items[loaded.row], loaded.problem)
         for loaded in outcomes
         if loaded.problem
     )
-    if not kept.size:
-        said = f"(the first: {skipped[0].item}: {skipped[0].reason}): pass images or texts."
-        n_items = counted(len(items), "item")
-        raise ValueError(f"none of the {n_items} of {items.source} could be read {said}")
-    shape = (len(kept), store.n_features)
-    keys = [outcomes[row].key for row in kept]
+    if not read.size:
+        problem = f"none of the {counted(len(items), 'item')} of {items.source} could be read"
+        first = f"the first is {skipped[0].item}: {skipped[0].reason}"
+        raise ValueError(f"{problem} ({first}): pass images or texts.")
+    shape = (len(read), store.n_features)
+    keys = [outcomes[row].key for row in read]
     by_row = {name: getattr(items, name) for name in ("labels", "split", "true_labels")}
     table = FeatureTable(
         features=FeatureBlocks(store.blocks(keys), shape, plan.dtype),
-        items=[items.items[row] for row in kept],
-        ids=items.ids if len(kept) == len(items) else items.ids.take(kept),
-        **{name: codes[kept] for name, codes in by_row.items() if codes is not None},
-        **{name: getattr(items, name) for name in OF_CLASSES},
+        items=[items.items[row] for row in read],
+        ids=items.ids if len(read) == len(items) else items.ids.take(read),
+        **{name: codes[read] for name, codes in by_row.items() if codes is not None},
+        **{name: getattr(items, name) for name in COPIED},
         provenance={
             "made_by": "twohot extract",
             "source": items.source,
@@ -169,7 +159,7 @@ def assemble(
 
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
-    """Return the record of the existing output if its input and recipe are the same, else None."""
+    """Return the record of the existing output if it has the same input and settings, else None."""
     try:
         table = read_features(plan.output)
     except (FileNotFoundError, ValueError):
@@ -183,30 +173,21 @@ def finished_before(plan: ExtractionPlan) -> Extraction | None:
 
 
 # The origin of features, which a probe stores -----------------------------------------------------
-# Features of another backbone may have the same number of columns. Without a check, a probe would
-# silently make wrong predictions.
+# Features of another backbone may have the same number of columns. If a probe did not compare the
+# origins, its predictions would be wrong without an error.
 
-DIGITS = 8  # digits of a digest in messages
+DIGITS = 8  # number of digits of a digest in messages
 
 
 @dataclass(frozen=True)
 class FeatureOrigin:
-    """The backbone that made the features, and the column of items in the user's table.
+    """The backbone that made the features, and the column of items in the user's table."""
 
-    Examples
-    --------
-    >>> origin = FeatureOrigin(backbone="pixels", kind="image", weights="", dtype="float16")
-    >>> FeatureOrigin.from_json(origin.to_json()) == origin
-    True
-    >>> origin.load().name
-    'pixels'
-    """
-
-    backbone: str  # its name
-    kind: str  # "image" or "text"
-    weights: str  # digest of the weights; empty if it has none
-    dtype: str  # the stored type of the features
-    item_column: str = ""  # the column of items in the user's table; empty if unknown
+    backbone: str  # name of the backbone
+    kind: str  # kind of items: "image" or "text"
+    weights: str  # digest of the weights; empty if the backbone has no weights
+    dtype: str  # type of the stored features
+    item_column: str = ""  # name of the column of items in the user's table; empty if unknown
 
     @classmethod
     def of_table(cls, table: FeatureTable) -> Self | None:
@@ -237,16 +218,17 @@ class FeatureOrigin:
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def distinct_name(self, other: "FeatureOrigin") -> str:
-        """Return the backbone's name, with the digest of its weights if both names are equal."""
+        """Return the backbone's name; if `other` has the same name, add a digest of the weights."""
         if self.backbone != other.backbone:
             return repr(self.backbone)
-        return f"{self.backbone!r} with weights {self.weights[:DIGITS] or 'of its own'}"
+        weights = f"weights {self.weights[:DIGITS]}" if self.weights else "other weights"
+        return f"{self.backbone!r} with {weights}"
 
     def load(self) -> Backbone:
         """Return the backbone, or raise if its weights have changed under the same name."""
         backbone = load_backbone(self.backbone, self.kind)
         if backbone.description.get("weights", "") != self.weights:
             problem = "has other weights than those of the probe's training features"
-            advice = "extract these features again and fit the probe on them."
+            advice = "extract the training features again, and fit the probe on them."
             raise ArgumentError({"backbone": self.backbone}, problem, advice)
         return backbone

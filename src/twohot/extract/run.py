@@ -1,10 +1,12 @@
 """Extract features of images or texts, batch by batch, to a feature file; runs can resume.
 
-Items are processed in order. An item is skipped if the features of its content are already stored
-(by an earlier run, or for the same file). An item that cannot be read is listed. All other items
-fill batches of `batch_size`. A batch is stored atomically as soon as the model has processed it. A
-model may round a row differently in another batch. A killed and resumed run still gives the same
-bytes, because the remaining items fill the same batches as without the interruption.
+Items are processed in order. If the features of the same content are already stored (by an earlier
+run, or for an equal item), the model does not process the item. An item that cannot be read is
+listed. All other items fill batches of `batch_size`. As soon as the model has processed a batch,
+the batch is stored atomically.
+
+A model may round the features of an item differently in another batch. A killed and resumed run
+still gives the same bytes: the remaining items fill the same batches as in a run without a stop.
 """
 
 import hashlib
@@ -31,20 +33,20 @@ from twohot.extract.decoding import ExtractionPlan, Loaded, Progress, prefetch
 from twohot.extract.items import LabelledItems
 from twohot.extract.output import BatchStore, Extraction, assemble, finished_before
 
-# Only one extraction per output at a time: a second would remove the batches of the first ---------
+# One extraction per output at a time: a second one would remove the batches of the first ----------
 
 if os.name == "posix":
     import fcntl
 
-LOCK = "lock"
+LOCK = "lock"  # name of the file that is locked
 
 
 @contextmanager
 def only_writer(workspace: Path) -> Iterator[None]:
-    """Lock the folder of unfinished work; raise if another process has locked it.
+    """Lock the folder of finished batches; raise if another process has locked it.
 
-    The operating system releases the lock when the process ends, even if it is killed. An empty
-    folder is removed.
+    When the process ends, even if it is killed, the operating system releases the lock. If the
+    folder is empty in the end, it is removed.
     """
     workspace.mkdir(exist_ok=True)
     path = workspace / LOCK
@@ -59,14 +61,14 @@ def only_writer(workspace: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-            with suppress(OSError):  # it has batches for the next run, or was already removed
+            with suppress(OSError):  # it has batches for the next run, or was removed before
                 workspace.rmdir()
 
 
 DTYPES = ("float16", "float32")
-# Batches in memory while the model processes one batch: one is filled, and one is ready.
+# Batches in memory while the model processes a batch: one is being filled, and one is ready.
 BATCHES_AHEAD = 2
-# Maximum number of reading threads: more gain little, and each needs memory for an image.
+# Default number of reading threads. More threads gain little, and each has an image in memory.
 N_WORKERS = min(8, os.cpu_count() or 1)
 
 
@@ -91,26 +93,26 @@ def extract(
     backbone : str or Backbone
         See `load_backbone`.
     output : path
-        The feature file to write. Finished batches are stored in the folder `<output>.parts`, from
-        which a killed run is resumed and which is removed at the end.
+        The feature file to write. Finished batches are stored in the folder `<output>.parts`. A
+        killed run resumes from this folder; at the end, the folder is removed.
     batch_size : int
-        Items per batch of the model.
+        Number of items in a batch of the model.
     dtype : {"float16", "float32"}
-        Stored type of the features.
+        Type of the stored features.
     strict : bool
-        Raise at the first item that cannot be read, instead of skipping and listing it.
+        If an item cannot be read, raise. By default, such items are skipped and listed.
     force : bool
-        Replace an output that was made from other content.
+        Replace an existing output that was made from other content.
     n_workers : int, optional
         Number of reading and decoding threads; by default one per core, at most 8.
     progress : callable, optional
         Called with an `ExtractionProgress`: the numbers of finished items, of all items, and of
-        features extracted in this run.
+        items that the model processed in this run.
 
     Returns
     -------
     Extraction
-        The numbers of rows, features and extracted items, and the skipped items.
+        The numbers of rows and features, of items that the model processed, and the skipped items.
 
     Examples
     --------
@@ -159,12 +161,12 @@ def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
 
 def _unreadable(item: str, reason: str) -> ArgumentError:
     """Return the error for an unreadable item in a strict run."""
-    advice = "correct or remove it and run this again to resume, or remove {strict}."
+    advice = "correct or remove the item and run this again to resume, or remove {strict}."
     return ArgumentError("", f"{item} could not be read ({reason})", advice, strict=True)
 
 
 def _fill(plan: ExtractionPlan, store: BatchStore) -> tuple[list[Loaded], int]:
-    """Store the features of all readable items; return the record of each item."""
+    """Store the features of all readable items; return all items, and how many were processed."""
     outcomes: list[Loaded] = []
     batch: dict[bytes, Loaded] = {}
     n_before = len(store)
@@ -191,11 +193,11 @@ def _embed(plan: ExtractionPlan, store: BatchStore, batch: Collection[Loaded]) -
     features = plan.backbone.embed([loaded.prepared for loaded in batch])
     with np.errstate(over="ignore"):
         stored = features.astype(plan.dtype)
-    for loaded, given, kept in zip(batch, features, stored, strict=True):
-        if np.isfinite(kept).all():
+    for loaded, before, after in zip(batch, features, stored, strict=True):
+        if np.isfinite(after).all():
             continue
         item = plan.items.items[loaded.row]
-        if np.isfinite(given).all():
+        if np.isfinite(before).all():
             problem, advice = f"is too narrow for the features of {item}", "pass {dtype}."
             raise ArgumentError({"dtype": plan.dtype}, problem, advice, dtype="float32")
         problem = f"returned features that are not finite for {item}"

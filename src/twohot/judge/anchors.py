@@ -170,19 +170,6 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     return keep_diagonal_largest(noise)
 
 
-def scale_rates(noise: FloatArray, factor: float) -> FloatArray:
-    """Return Q with every rate of wrong labels multiplied by `factor`.
-
-    Examples
-    --------
-    >>> scale_rates(np.array([[0.6, 0.4], [0.2, 0.8]]), 0.5).tolist()
-    [[0.8, 0.2], [0.1, 0.9]]
-    """
-    scaled = factor * noise
-    scaled.flat[:: len(scaled) + 1] += 1 - factor
-    return keep_diagonal_largest(scaled)
-
-
 def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
     """Return Q under the constraint that no label is more frequent than the true label.
 

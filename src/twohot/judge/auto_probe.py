@@ -18,12 +18,12 @@ from twohot.base import (
     check_positive,
     notebook_bar,
 )
-from twohot.judge.choice import Choice, Tried, choice_from_json
+from twohot.judge.choice import Choice, choice_from_json
 from twohot.judge.distillation import Anchored, distil, linear_model
 from twohot.judge.folds import check_groups, distance_from_mean
 from twohot.judge.label_model import fit_uniform_noise, standard_error
-from twohot.judge.library import COARSE_TOL, RIDGES, SCORED_ROWS, VOTERS, Library
-from twohot.judge.sample import draw_sample, sample_size
+from twohot.judge.library import COARSE_TOL, RIDGES, SCORED_ROWS, VOTERS, Library, Member
+from twohot.judge.sample import draw_sample, sample_size, spaced
 from twohot.judge.verdict import (
     PROGRESS_LINES,
     BlockJudge,
@@ -54,19 +54,11 @@ from twohot.probes import (
     resumable,
     row_weights,
 )
-from twohot.rows import (
-    AS_THEY_ARE,
-    ChunkedFeatures,
-    Preparation,
-    SelectedRows,
-    count_threads,
-    one_blas_thread,
-    open_rows,
-)
+from twohot.rows import AS_THEY_ARE, ChunkedFeatures, Preparation, one_blas_thread, open_rows
 from twohot.solve import Settings, Solver
 
-# Maximum number of progress lines: one per member of the library (two losses on two kinds of rows,
-# a discriminant, votes), and ten for blocks of judged rows.
+# Display: maximum number of progress lines. There is one per candidate (two losses on two kinds of
+# rows, a discriminant, votes), and PROGRESS_LINES for blocks of judged rows.
 MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
 
@@ -76,29 +68,31 @@ class AutoProbe(FittedProbe):
 
     No clean labels are needed. A small library of classifiers is fitted in cross-validation:
     cross-entropy and robust probes on plain and on half-whitened rows, a discriminant, and votes of
-    the nearest rows. A label model estimates the noise from *anchor rows*, the most confident
-    predictions of the robust members. It weights the members to maximise the likelihood of the
-    given labels under this noise. Probes are then fitted to the posterior of the true labels, for
-    two rounds. The result is the weighted sum of these probes and the discriminant. See the page
-    *Anchored self-distillation* of the documentation.
+    the nearest rows. A label model estimates the noise from *anchor rows*, the rows that the robust
+    classifiers predict with the highest confidence. It weights the classifiers to maximise the
+    likelihood of the given labels under this noise. Probes are then fitted to the posterior of the
+    true labels, for two rounds. The result is the weighted sum of these probes and the
+    discriminant. See the page *Anchored self-distillation* of the documentation.
 
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        Cross-validation folds, five by default. Pairs and splitters must hold out every row exactly
-        once and must not split `groups`; they may split copies.
+        Cross-validation folds, five by default. A pair has the training rows and the held-out rows
+        of a fold. Pairs and splitters must hold out every row exactly once and must not split
+        `groups`; they may split copies.
     fit_intercept : bool or "auto"
-        "auto" means True. False also leaves out the discriminant, which has an intercept.
+        "auto" means True. False also leaves out the discriminant, which always has an intercept.
     tol : float
-        Stop the final fits if the norm of the gradient, relative to its norm at zero coefficients,
-        is this small.
+        Stop the final fits if the norm of the gradient is at most this, relative to its norm at
+        zero coefficients.
     normalize : bool or "auto"
         Whether to scale rows to unit norm. "auto" chooses by the held-out likelihood of the labels
         under a discriminant.
     center, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
-        Assigns rows to folds. Folds depend on the content of rows and not on their order.
+        Seed for assigning rows to folds. Folds depend on the content of the rows, not on their
+        order.
     verbose : int
         1 prints a line for every candidate.
 
@@ -153,13 +147,14 @@ class AutoProbe(FittedProbe):
             A row of weight 2 counts as two rows of weight 1. Only the ratios of weights matter.
         callback : callable, optional
             Called with one line of text per candidate. If there are many rows, it is also called
-            each time another tenth of them is judged.
+            after each tenth of the rows that is judged.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
             and near-duplicates always form one group.
         checkpoint : path, optional
             File for finished candidates and parts of the probe, any fsspec path. It is written
-            after each of them. If the file of the same fit exists, the fit continues from there.
+            whenever one of them is finished. If the file has the progress of the same fit, the fit
+            continues from there.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
@@ -174,7 +169,7 @@ class AutoProbe(FittedProbe):
         callback: Callable[[str], None] | None = None,
         **how: Any,
     ) -> "Judged":
-        """Fit on validated rows and coded labels; labels may be missing."""
+        """Fit on checked rows and coded labels, some of which may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
         with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
@@ -193,12 +188,12 @@ class AutoProbe(FittedProbe):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The result of a label model for rows, and the data for fitting the final probe."""
+    """The label model of rows, its verdict, and the data for fitting the final probe."""
 
     preparation: Preparation
     anchored: Anchored
     verdict: LabelVerdict
-    parts: list["ProbePart"]
+    parts: list[tuple[Member, float]]  # linear members of the probe, and weights of their logits
     choice: Choice
     checkpoint: Checkpoint | None
 
@@ -213,7 +208,7 @@ def judge_rows(
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Judged:
-    """Return the verdict of the label model on validated rows; `probe` is not changed.
+    """Fit the label model to checked rows; return it with its verdict. `probe` is not changed.
 
     Rows without a label have weight zero in every fit. `callback` is called with lines of progress.
     """
@@ -227,7 +222,7 @@ def judge_rows(
     if isinstance(X, ChunkedFeatures) and sample_size(len(X), labels.n_classes) == len(X):
         # All rows fit in memory: read them, so that sums equal those of an array to the last bit.
         X = X[:]
-    key = _distance_of_labelled(X, labels, count_threads(probe.n_jobs))
+    key = distance_from_mean(X, labels.codes, n_jobs=probe.n_jobs)
     preparation, whole = prepare_as(
         probe,
         X,
@@ -236,7 +231,7 @@ def judge_rows(
         auto_intercept=True,
         normalize=_choose_unit_norm(probe, X, labels, key),
     )
-    # With an intercept the unit of the features would affect the fits, so it is fixed here.
+    # With an intercept, the unit of the features would affect the fits. So it is fixed here.
     whole = replace(whole, axes=whole.axes.of_unit_size(intercept=whole.rows.intercept))
     sample = draw_sample(
         whole,
@@ -259,9 +254,8 @@ def judge_rows(
             preparation=preparation,
         )
     with notebook_bar(callback, "Trying classifiers", MOST_TRIED) as say:
-        report = None if say is None else lambda tried: say(_progress_line(tried))
         settings = Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)
-        library = Library(sample, settings, report, file)
+        library = Library(sample, settings, say, file)
         library.run()
         anchored = distil(sample, library)
         verdict = reach_verdict(anchored, labels.codes, say)
@@ -270,15 +264,10 @@ def judge_rows(
     return Judged(preparation, anchored, verdict, parts, choice, file)
 
 
-def _progress_line(tried: Tried) -> str:
-    return (
-        f"{tried.recipe}: predicts {tried.agreement:.1%} ± {tried.agreement_error:.1%} "
-        "of the held-out labels"
-    )
-
-
-def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart"]) -> Choice:
-    """Return the record of the choice that the probe keeps."""
+def _choice_of(
+    anchored: Anchored, verdict: LabelVerdict, parts: list[tuple[Member, float]]
+) -> Choice:
+    """Return the record of the choice, which becomes an attribute of the probe."""
     sample, first = anchored.sample, anchored.first
     # Use the first label model. In the last one, labels have leaked through targets of other folds.
     agrees = (first.predicted == sample.codes).astype(np.float64)
@@ -297,24 +286,15 @@ def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart
         noise_rate=verdict.share,
         interval=verdict.interval,
         learnt=verdict.learnt,
-        parts=tuple((str(part.recipe), part.weight) for part in parts),
+        parts=tuple((str(member.recipe), weight) for member, weight in parts),
     )
-
-
-def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
-    """Return the squared distance of labelled rows from their mean; zero for unlabelled rows."""
-    labelled = np.flatnonzero(labels.labelled)
-    if len(labelled) == len(labels.codes):
-        return distance_from_mean(X, n_jobs=n_jobs)
-    order = np.zeros(len(labels.codes))
-    order[labelled] = distance_from_mean(SelectedRows(X, labelled), n_jobs=n_jobs)
-    return order
 
 
 def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArray) -> bool:
     """Return whether to scale rows to unit norm.
 
-    "auto" compares the held-out likelihoods of labels under a discriminant, with and without it.
+    "auto" compares the likelihoods of held-out labels under discriminants of scaled and of unscaled
+    rows.
     """
     if isinstance(probe.normalize, bool | np.bool_):
         return bool(probe.normalize)
@@ -323,8 +303,7 @@ def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArr
         raise ArgumentError({"normalize": probe.normalize}, "is not known", advice)
     labelled = np.flatnonzero(labels.labelled)
     ranked = labelled[np.argsort(key[labelled], kind="stable")]
-    n_few = min(SCORED_ROWS, len(ranked))
-    few = np.sort(ranked[np.arange(n_few) * len(ranked) // n_few])
+    few = np.sort(ranked[spaced(min(SCORED_ROWS, len(ranked)), len(ranked))])
     stored = open_rows(X, AS_THEY_ARE, dtype=choose_precision(probe.dtype, X)).in_memory(few).X
     codes = labels.codes[few]
     at_unit, unscaled = (
@@ -354,58 +333,49 @@ def _likelihood_at(
 # The probe ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class ProbePart:
-    """A linear member of the probe, and the weight of its logits."""
-
-    recipe: Any  # a Recipe or a DiscriminantRecipe
-    weight: float
-    start: FloatArray | None  # (K, m), warm start on all rows, along the library's axes
-
-
-def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[ProbePart]:
-    """Return the linear members of the last round that have a positive weight."""
+def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[tuple[Member, float]]:
+    """Return the linear members of the last round with a positive weight, and their weights."""
     members, model = linear_model(anchored.sample, anchored.last, discriminant=discriminant)
-    parts = []
-    for each, weight in zip(members, model.weights.tolist(), strict=True):
-        if weight > 0:
-            start = np.mean([end.coef for end in each.ends], axis=0) if each.ends else None
-            parts.append(ProbePart(each.recipe, weight, start))
+    pairs = zip(members, model.weights.tolist(), strict=True)
+    parts = [(member, weight) for member, weight in pairs if weight > 0]
     # If nothing was learnt, no weight is positive.
-    return parts or [ProbePart(members[-1].recipe, 1.0, None)]
+    return parts or [(replace(members[-1], ends=()), 1.0)]
 
 
 def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
     """Fit the parts of the probe on all rows; return their weighted sum as one round."""
     anchored, file, parts = judged.anchored, judged.checkpoint, judged.parts
     whole, library = anchored.sample.whole, anchored.library
-    made = []
-    for number, part in enumerate(parts):
+    rounds = []
+    for number, (member, _) in enumerate(parts):
         name = f"part {number} of the probe, "
-        found = [] if file is None else file.rounds(name)
-        if found:
-            made.append(found)
+        stored = [] if file is None else file.rounds(name)
+        if stored:
+            rounds.append(stored)
             continue
-        if isinstance(part.recipe, DiscriminantRecipe):
-            made.append([discriminant_round(whole, library.moments, part.recipe.shrinkage, 0.0)])
+        recipe: Any = member.recipe  # a Recipe or a DiscriminantRecipe
+        if isinstance(recipe, DiscriminantRecipe):
+            rounds.append([discriminant_round(whole, library.moments, recipe.shrinkage, 0.0)])
             continue
-        coordinates = part.recipe.coordinates(whole)
-        start: Any = "zero" if part.start is None else coordinates.axes.extend(part.start)
+        coordinates = recipe.coordinates(whole)
+        start: Any = "zero"
+        if member.ends:
+            start = coordinates.axes.extend(np.mean([end.coef for end in member.ends], axis=0))
         settings = replace(library.settings, tol=probe.tol, start=start)
         targets = _all_targets(anchored)
-        record, end = make_round(Solver(coordinates, settings), targets, part.recipe, None)
+        record, end = make_round(Solver(coordinates, settings), targets, recipe, None)
         if file is not None:
             file.add_round(record, end, name)
-        made.append([record])
+        rounds.append([record])
     # The mean of m logits at temperatures 1 / (m w) is the sum with weights w.
-    temperatures = [1 / (len(parts) * part.weight) for part in parts]
-    return [average_rounds(made, temperatures)]
+    temperatures = [1 / (len(parts) * weight) for _, weight in parts]
+    return [average_rounds(rounds, temperatures)]
 
 
 def _all_targets(anchored: Anchored) -> Any:
-    """Return the posterior of the true class of all rows, as targets of the final fits.
+    """Return the posterior of the true class of all rows, as the targets of the final fits.
 
-    If the sample does not have all rows, targets are computed block by block.
+    If rows are outside the sample, the targets are computed block by block.
     """
     sample = anchored.sample
     if len(sample.index) == len(sample.all_codes):

@@ -1,4 +1,4 @@
-"""The record of AutoProbe's choice, as a table and a figure."""
+"""The candidates of AutoProbe and its choice among them, as a record, a table and a figure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,11 @@ HEADINGS = ("", "member", "agreement", "likelihood", "noise", "weight", "passes"
 
 @dataclass(frozen=True)
 class Tried:
-    """One candidate of the library, and its scores on held-out rows."""
+    """A candidate: a classifier that was tried, and its scores on held-out rows."""
 
     recipe: MemberRecipe
-    agreement: float  # share of held-out given labels that it predicts
-    agreement_error: float  # standard error
+    agreement: float  # fraction of held-out given labels that it predicts
+    agreement_error: float  # standard error of the agreement
     likelihood: float  # mean log-likelihood of held-out labels, with uniform noise
     noise_rate: float  # rate of uniform noise, by maximum likelihood
     temperature: float  # divisor of its logits, by maximum likelihood
@@ -26,7 +26,7 @@ class Tried:
 
     @property
     def chosen(self) -> bool:
-        """Whether the label model has given it a weight."""
+        """Whether it is a member of the label model, with a positive weight."""
         return self.weight > 0
 
     @property
@@ -36,7 +36,7 @@ class Tried:
 
     @property
     def kind(self) -> str:
-        """Name of the method, with a note if rows are half-whitened."""
+        """Name of the method, and whether it is fitted on half-whitened rows."""
         return f"{self.method}, half-whitened" if self.whiten else self.method
 
     @property
@@ -46,27 +46,27 @@ class Tried:
 
     @property
     def name(self) -> str:
-        """Method and ridge, abbreviated."""
+        """Method and penalty as a short text."""
         return str(self.recipe)
 
     @property
     def ridge(self) -> float | None:
-        """Strength of the penalty; None if it has none."""
+        """Strength of the penalty; None if the method has no ridge."""
         return self.recipe.ridge if isinstance(self.recipe, Recipe) else None
 
     @property
     def estimator(self) -> str:
-        """The probe that fits only this member, as code; empty for votes of the nearest rows."""
+        """The Python code of an unfitted probe for only this candidate; empty for nearest rows."""
         if isinstance(self.recipe, VotesRecipe):
             return ""
         return " ".join(str(self.probe()).split())
 
     def probe(self, **parameters: Any) -> FittedProbe:
-        """Return an unfitted probe for only this member; other parameters are passed to it."""
+        """Return an unfitted probe for only this candidate, with these parameters."""
         if isinstance(self.recipe, VotesRecipe):
-            raise TypeError("there is no probe for votes of the nearest rows: use another member.")
-        own = {"fit_intercept": True} if isinstance(self.recipe, Recipe) else {}
-        return probe_for(self.recipe, **(own | parameters))
+            raise TypeError("votes of the nearest rows have no probe: use another candidate.")
+        intercept = {"fit_intercept": True} if isinstance(self.recipe, Recipe) else {}
+        return probe_for(self.recipe, **(intercept | parameters))
 
     def record(self) -> dict[str, Any]:
         """Return all fields as numbers and text."""
@@ -80,37 +80,35 @@ class Choice:
     """All candidates in the order of their fits, and the result of the label model."""
 
     tried: tuple[Tried, ...]
-    n_rows: int  # rows of the sample
+    n_rows: int  # number of rows of the sample
     n_folds: int
-    n_rounds: int  # of fits to the posterior
-    agreement: float  # share of held-out labels predicted by the label model
-    agreement_error: float  # standard error
-    noise_rate: float  # share of wrong labels, by the label model
+    n_rounds: int  # number of rounds of fits to the posterior
+    agreement: float  # fraction of held-out labels that the label model predicts
+    agreement_error: float  # standard error of the agreement
+    noise_rate: float  # fraction of wrong labels, estimated by the label model
     interval: tuple[float, float]  # lower and upper bound of noise_rate
     learnt: bool  # whether features predict labels better than class frequencies alone
-    parts: tuple[tuple[str, float], ...]  # of the fitted probe: names and weights
+    parts: tuple[tuple[str, float], ...]  # name and weight of each part of the fitted probe
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
-        """The members of the label model."""
+        """Candidates that are members of the label model."""
         return tuple(entry for entry in self.tried if entry.chosen)
 
     @property
     def name(self) -> str:
-        """Description of the fitted probe, in one line."""
-        made = " and ".join(name for name, _ in self.parts)
+        """Description of the fitted probe in one line."""
+        parts = " and ".join(name for name, _ in self.parts)
         rounds = f", {self.n_rounds} rounds" if self.n_rounds else ""
-        return f"anchored self-distillation{rounds}: {made}"
+        return f"anchored self-distillation{rounds}: {parts}"
 
     def best(self, method: str) -> Tried:
         """Return the candidate of a method with the largest likelihood of the labels."""
-        return max(
-            (entry for entry in self.tried if entry.method == method),
-            key=lambda entry: entry.likelihood,
-        )
+        entries = (entry for entry in self.tried if entry.method == method)
+        return max(entries, key=lambda entry: entry.likelihood)
 
     def best_by_agreement(self) -> list[Tried]:
-        """Return for each method the candidate with the largest agreement; the best one is last."""
+        """Return the candidate of largest agreement of each method; the best one is last."""
         ordered = sorted(self.tried, key=lambda entry: entry.agreement)
         return list({entry.method: entry for entry in ordered}.values())
 
@@ -128,7 +126,7 @@ class Choice:
         return [entry.record() for entry in self.tried]
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return one line of text cells per candidate, under `HEADINGS`."""
+        """Return the table as text: the cells of each candidate, in the columns of `HEADINGS`."""
         return [
             (
                 "+" if entry.chosen else " ",
@@ -144,25 +142,68 @@ class Choice:
 
     def __str__(self) -> str:
         width = max(len(entry.name) for entry in self.tried) + 1
-        table = (
+        lines = [
             f"{mark:2}{name:{width}}{agreement:>16}{likelihood:>12}{noise:>7}{weight:>8}{passes:>8}"
             for mark, name, agreement, likelihood, noise, weight, passes in [
                 HEADINGS,
                 *self.cells(),
             ]
-        )
+        ]
+        if not self.learnt:
+            return "\n".join([*lines, self.nothing_learnt()])
         low, high = self.interval
-        share = f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})."
-        lines = [f"Fitted: {self.name}", share] if self.learnt else [self.nothing_learnt()]
-        return "\n".join([*table, *lines])
+        wrong = f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})."
+        return "\n".join([*lines, f"Fitted: {self.name}", wrong])
 
     def _repr_html_(self) -> str:
         title = f"{len(self.tried)} members on {self.n_rows} rows in {self.n_folds} folds"
         return notebook_table(title, HEADINGS, self.cells())
 
     def figure(self) -> Any:
-        """Draw agreement against ridge, one line per kind; needs the extra `plot`."""
-        return choice_figure(self)
+        """Draw agreement with held-out labels against ridge; needs the extra `plot`.
+
+        Each kind of candidate has a line. Open markers mean half-whitened rows, and circles mean
+        members of the label model. A horizontal line shows the best agreement of a method without
+        a ridge.
+        """
+        figure = new_figure(8.0, 4.0)
+        axes = figure.subplots()
+        colours = method_colours(entry.method for entry in self.tried)
+        kinds: dict[str, list[tuple[float, Tried]]] = {}
+        for entry in self.tried:
+            if entry.ridge is not None:
+                kinds.setdefault(entry.kind, []).append((entry.ridge, entry))
+        for kind, members in kinds.items():
+            places, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
+            heights = [100 * entry.agreement for entry in entries]
+            axes.errorbar(
+                places,
+                heights,
+                [100 * entry.agreement_error for entry in entries],
+                label=kind,
+                color=colours[entries[0].method],
+                marker="o",
+                markerfacecolor="white" if entries[0].whiten else None,
+                elinewidth=0.8,
+                linestyle="--" if entries[0].whiten else "-",
+            )
+            for entry, place, height in zip(entries, places, heights, strict=True):
+                if entry.chosen:
+                    axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2")
+        for entry in self.best_by_agreement():
+            if entry.ridge is None:
+                label, height = entry.method, 100 * entry.agreement
+                axes.axhline(height, color=colours[label], linestyle=":", label=label)
+        axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
+        ridges = sorted({ridge for members in kinds.values() for ridge, _ in members})
+        axes.set_xticks(ridges, [f"{ridge:g}" for ridge in ridges])
+        axes.minorticks_off()
+        axes.axhline(100 * self.agreement, color="0.2", label="label model")
+        title = self.name.replace(": ", ":\n").replace(" and ", "\nand ")  # one line per part
+        axes.set_title(title, fontsize=10)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+        return figure
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON; `choice_from_json` reads it."""
@@ -173,63 +214,13 @@ class Choice:
 def choice_from_json(notes: dict[str, Any]) -> Choice:
     """Return the choice that `to_json` wrote; other input may raise any exception."""
     tried = tuple(
-        Tried(**(entry | {"recipe": _member_from(entry["recipe"])})) for entry in notes["tried"]
+        Tried(**entry | {"recipe": _recipe_from(entry["recipe"])}) for entry in notes["tried"]
     )
     parts = tuple((name, weight) for name, weight in notes["parts"])
-    kept = {"tried": tried, "interval": tuple(notes["interval"]), "parts": parts}
-    return Choice(**notes | kept)
+    return Choice(**notes | {"tried": tried, "interval": tuple(notes["interval"]), "parts": parts})
 
 
-def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
+def _recipe_from(recipe: dict[str, Any]) -> MemberRecipe:
     if "n_voters" in recipe:
         return VotesRecipe(**recipe)
     return DiscriminantRecipe(**recipe) if "shrinkage" in recipe else recipe_from_json(recipe)
-
-
-# The figure: agreement with held-out labels against the ridge, by kind --------------------------
-
-
-def choice_figure(choice: Choice) -> Any:
-    """Draw agreement against ridge, one line per kind; open markers mean half-whitened rows.
-
-    Members of the label model are circled. For each method without a ridge, a horizontal line shows
-    its best agreement.
-    """
-    figure = new_figure(8.0, 4.0)
-    axes = figure.subplots()
-    colours = method_colours(entry.method for entry in choice.tried)
-    kinds: dict[str, list[tuple[float, Tried]]] = {}
-    for entry in choice.tried:
-        if entry.ridge is not None:
-            kinds.setdefault(entry.kind, []).append((entry.ridge, entry))
-    for kind, members in kinds.items():
-        places, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
-        heights = [100 * entry.agreement for entry in entries]
-        axes.errorbar(
-            places,
-            heights,
-            [100 * entry.agreement_error for entry in entries],
-            label=kind,
-            color=colours[entries[0].method],
-            marker="o",
-            markerfacecolor="white" if entries[0].whiten else None,
-            elinewidth=0.8,
-            linestyle="--" if entries[0].whiten else "-",
-        )
-        for entry, place, height in zip(entries, places, heights, strict=True):
-            if entry.chosen:
-                axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2")
-    for entry in choice.best_by_agreement():
-        if entry.ridge is None:
-            label, height = entry.method, 100 * entry.agreement
-            axes.axhline(height, color=colours[label], linestyle=":", label=label)
-    axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
-    ridges = sorted({ridge for members in kinds.values() for ridge, _ in members})
-    axes.set_xticks(ridges, [f"{ridge:g}" for ridge in ridges])
-    axes.minorticks_off()
-    axes.axhline(100 * choice.agreement, color="0.2", label="label model")
-    title = choice.name.replace(": ", ":\n").replace(" and ", "\nand ")  # one line per part
-    axes.set_title(title, fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure

@@ -8,9 +8,8 @@ comes from fits without its label. This is the paper's self-distillation, after 
 It distinguishes structured noise, such as pairs of confused classes, from overlapping classes.
 
 A row's own label still leaks into later rounds, because the soft labels of other folds depend on
-it. The leak improves the ranking of suspicious labels, but makes the noise look smaller. So the
-first label model decides how much noise there is. In the rounds, Q keeps its mean rate of wrong
-labels. At the end, the probabilities are shifted to its mean probability of a wrong label.
+it. The leak improves the ranking of suspicious labels, but makes their probabilities too small. So
+these are shifted to the mean probability of a wrong label under the first label model.
 """
 
 from collections.abc import Sequence
@@ -22,15 +21,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from twohot.base import FloatArray, IntArray
-from twohot.judge.anchors import (
-    agreement_rises,
-    anchor_counts,
-    confusions,
-    scale_rates,
-    shrink,
-    surest_rate,
-)
-from twohot.judge.label_model import REFUTED, SMALLEST, LabelModel, row_likelihoods, weigh, z_score
+from twohot.judge.anchors import agreement_rises, anchor_counts, confusions, shrink, surest_rate
+from twohot.judge.label_model import REFUTED, LabelModel, row_likelihoods, weigh, z_score
 from twohot.judge.library import COARSE_TOL, Library, Member, held_out_logits
 from twohot.judge.nearest import VotesRecipe
 from twohot.judge.recalibration import LEAST_PROBABILITY, bounded_logit
@@ -123,9 +115,7 @@ def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchor
             replace(each, logits=library.vote(each.recipe.n_voters, targets))  # type: ignore[union-attr]
             for each in voters
         ]
-        stages.append(
-            _stage(sample, [*soft, *votes, *others], mean_logits(soft), targets, stages[0])
-        )
+        stages.append(_stage(sample, [*soft, *votes, *others], mean_logits(soft), targets))
     return Anchored(sample, library, stages, 0.5 * (stages[-1].posterior + previous))
 
 
@@ -179,19 +169,9 @@ def _stage(
     members: Sequence[Member],
     sure: FloatArray,
     targets: FloatArray | None = None,
-    first: Stage | None = None,
 ) -> Stage:
     logits = [each.logits for each in members]
     model, read = read_noise(sample, logits, scales_of(members), sure)
-    if first is not None:
-        # The noise of these anchor rows, with the mean rate of the first label model.
-        predicted = sure.argmax(axis=1)
-        now, goal = (
-            np.average(1 - np.diag(each.noise)[predicted], weights=sample.weights)
-            for each in (model, first.model)
-        )
-        noise = scale_rates(model.noise, float(goal / max(now, SMALLEST)))
-        model = fit_weights(sample, logits, noise, scales_of(members))
     return Stage(members, model, model.posterior(logits, sample.codes), read, targets)
 
 
@@ -215,22 +195,20 @@ def read_noise(
 ) -> tuple[LabelModel, "AnchorNoise"]:
     """Return the label model, and the noise estimated from the anchor rows.
 
-    If the agreement of anchor rows with their labels rises with the margin, then classes overlap
-    even among anchor rows. The noise is then reduced towards the rate of the rows with the largest
-    margins. The z-score of the rise decides how far: by the fraction 1 - 1/z², the James-Stein
-    estimate of the share of z² that is not chance. If a test of the likelihoods rejects the reduced
-    noise, the smallest noise that the test does not reject is used.
+    If the agreement of anchor rows with their labels rises with the margin, by a test at level 5 %,
+    then classes overlap even among anchor rows. The noise is then reduced to the rate of the rows
+    with the largest margins. If a test of the likelihoods rejects this rate, the noise is reduced
+    to the smallest rate that the test does not reject.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
     read = AnchorNoise(sample, logits, scales, fit_weights(sample, logits, noise, scales))
-    z = agreement_rises(sure, sample.codes, sample.groups)
-    if z <= 1:
+    if agreement_rises(sure, sample.codes, sample.groups) <= REFUTED:
         return read.model, read
-    part = surest_rate(sure, sample.codes, sample.groups) / (1 - np.trace(counts) / counts.sum())
-    if part >= 1:
+    kept = surest_rate(sure, sample.codes, sample.groups) / (1 - np.trace(counts) / counts.sum())
+    if kept >= 1:
         return read.model, read
-    return read.reduced_to(max(1 - (1 - 1 / z**2) * (1 - part), read.least)), read
+    return read.reduced_to(max(kept, read.least)), read
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +222,8 @@ class AnchorNoise:
 
     def reduced_to(self, part: float) -> LabelModel:
         """Return the label model with the rates of wrong labels in Q multiplied by `part`."""
-        noise = scale_rates(self.model.noise, part)
+        noise = part * self.model.noise
+        noise.flat[:: len(noise) + 1] += 1 - part
         return fit_weights(self.sample, self.logits, noise, self.scales)
 
     @cached_property

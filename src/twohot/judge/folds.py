@@ -1,18 +1,22 @@
 """Folds that depend on the content of rows, not on their order, and never split a group.
 
-The rows of a class are sorted by their distance from the mean row, and assigned to the folds in
+A group is a set of rows that must be in the same fold: rows that the user groups (such as all rows
+of a patient), copies and near-duplicates. If a row and its copy were in different folds, the copy
+would be fitted with the label of the row, and would confirm it.
+
+The rows of a class are sorted by their distance from the mean row, and are assigned to the folds in
 that order. So each fold has near and far rows of each class. Folds do not depend on the order of
-rows and classes, the names of the classes, the unit of the features or the container. If a row and
-its copy were in different folds, the row would be judged by its own label. So groups, copies and
-near-duplicates stay together.
+rows or classes, the names of the classes, the unit of the features or the container.
 
 Conventions
 -----------
-codes (n,): classes of rows, NO_LABEL for none. groups (n,): numbers of groups, from 0. key (n,):
-squared distance from the mean row. folds (n,): from 0, NO_FOLD for a row without a label.
+codes (n,): the class of each row's label, as a number; NO_LABEL for none. groups (n,): the number
+of each row's group, from 0. key (n,): the squared distance of each row from the mean row. folds
+(n,): the number of each row's fold, from 0; ABSENT for a row without a label.
 """
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -34,14 +38,15 @@ from twohot.base import (
     is_missing,
     plain,
 )
-from twohot.judge.nearest import N_NEIGHBOURS, copy_distance, nearest_rows
-from twohot.rows import Block, Preparation, count_threads, fit_preparation, open_rows
+from twohot.judge.nearest import ABSENT, N_NEIGHBOURS, copy_distance, nearest_rows
+from twohot.rows import Block, Preparation, SelectedRows, count_threads, fit_preparation, open_rows
 
-NO_FOLD = -1
+# Chosen: five folds, the usual number in cross-validation.
+N_FOLDS = 5
 
-# Two keys are equal if their difference, relative to the median key, is smaller than this. Another
-# order of sums changes keys by about 1e-15. With 50,000 rows, two different keys are this close by
-# chance in about one of a hundred datasets.
+# Rounding: two keys are equal if their difference, relative to the median key, is smaller than
+# this. Another order of sums changes keys by about 1e-15. With 50,000 rows, two different keys are
+# this close by chance in about one of a hundred datasets.
 KEY_ROUNDING = 1e-11
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
@@ -51,7 +56,7 @@ ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
 
 
 def check_groups(groups: Any, n_rows: int) -> IntArray | None:
-    """Return the group of each row, numbered by first occurrence; None if there are no groups.
+    """Return the number of each row's group, from 0 by first occurrence; None for no groups.
 
     A group is any hashable value: a number, a text, a date. It may have one row.
 
@@ -70,20 +75,31 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         where = f"{counted(len(missing), 'row')} (row {first_few(missing)}, from 0)"
-        advice = "give each of these rows a group, for instance its own."
-        raise ArgumentError("groups", f"names no group in {where}", advice)
-    unhashable = next((v for v in values if not isinstance(v, Hashable)), None)
-    if unhashable is not None:
-        problem = f"holds a {type(unhashable).__name__}, which is not hashable"
-        raise ArgumentError("groups", problem, ONE_PER_ROW)
-    place: dict[Any, int] = {}
-    codes = np.array([place.setdefault(value, len(place)) for value in values], dtype=np.intp)
-    if len(place) < 2:
-        few = f" ({first_few(place)})" if place else ""
-        problem = f"puts all {counted(n_rows, 'row')} into one group{few}"
+        advice = "give each of these rows a group; a group may have one row."
+        raise ArgumentError("groups", f"has no value in {where}", advice)
+    try:
+        numbers = numbered(values)
+    except TypeError as error:
+        problem = f"has a value that is not hashable ({error})"
+        raise ArgumentError("groups", problem, ONE_PER_ROW) from error
+    if numbers.max(initial=0) == 0:
+        problem = f"puts all {counted(n_rows, 'row')} into one group ({first_few(values[:1])})"
         advice = "pass at least two groups for cross-validation, or leave out {groups}."
         raise ArgumentError("groups", problem, advice, groups=...)
-    return codes
+    return numbers
+
+
+def numbered(values: Iterable[Hashable]) -> IntArray:
+    """Return a number for each value, from 0 by first occurrence; equal values share a number."""
+    number: dict[Hashable, int] = {}
+    return np.array([number.setdefault(value, len(number)) for value in values], dtype=np.intp)
+
+
+def connected(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """Return the connected component of each of n nodes, given pairs of linked nodes."""
+    links = sp.coo_array((np.ones(len(first)), (first, second)), (n, n))
+    _, component = connected_components(links, directed=False)
+    return np.asarray(component, dtype=np.intp)
 
 
 def merge_groups(a: IntArray, b: IntArray) -> IntArray:
@@ -99,27 +115,38 @@ def merge_groups(a: IntArray, b: IntArray) -> IntArray:
     return numbered(together[a])
 
 
-def connected(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """Return the connected component of each of n nodes, given pairs of linked nodes."""
-    links = sp.coo_array((np.ones(len(first)), (first, second)), (n, n))
-    _, component = connected_components(links, directed=False)
-    return np.asarray(component, dtype=np.intp)
+def split_large(groups: IntArray, into: IntArray | None = None) -> IntArray:
+    """Return groups; a group larger than a fold is split into the groups `into`, or single rows.
+
+    If such a group stayed together, most rows would be held out at once, and fits would have few
+    rows. Large groups of copies usually mean that the features have only a few different values.
+
+    Examples
+    --------
+    >>> split_large(np.array([0, 0, 0, 1, 2]))
+    array([5, 6, 7, 1, 2])
+    """
+    is_large = np.bincount(groups)[groups] > len(groups) / N_FOLDS
+    into = np.arange(len(groups)) if into is None else into
+    return np.where(is_large, len(groups) + into, groups)
 
 
-def numbered(groups: IntArray) -> IntArray:
-    """Return the same groups numbered from 0 by first occurrence."""
-    _, first, index = np.unique(groups, return_index=True, return_inverse=True)
-    place = np.empty(len(first), dtype=np.intp)
-    place[np.argsort(first)] = np.arange(len(first))
-    return place[index]
+def with_copies(groups: IntArray | None, copies: IntArray) -> IntArray:
+    """Return the groups of the user, merged if they share copies.
+
+    Copies may link many groups into a chain that is larger than a fold. The groups of such a chain
+    are not merged.
+    """
+    if groups is None:
+        return copies
+    return numbered(split_large(merge_groups(groups, copies), groups))
 
 
 def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArray, float]:
     """Return groups of duplicates and near-duplicates, and the distance that defines them.
 
     `points` (n, n_features) are prepared rows in float32, at most about 50,000: all pairs of
-    different rows are compared. Rows with one column are not grouped: at unit norm they are 1 or
-    -1.
+    different rows are compared.
 
     Examples
     --------
@@ -129,53 +156,44 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
     >>> groups[:5], 1e-4 < distance < 1
     (array([0, 0, 1, 1, 2]), True)
     """
-    known: dict[bytes, int] = {}
     # Adding zero turns -0.0 into 0.0.
-    hashes = (blake2b(row + 0).digest() for row in points)
-    copy_of = np.array([known.setdefault(key, len(known)) for key in hashes], dtype=np.intp)
+    copy_of = numbered(blake2b(row + 0).digest() for row in points)
     distinct = np.unique(copy_of, return_index=True)[1]
-    n_kept = min(N_NEIGHBOURS, len(distinct) - 1)
-    if n_kept < 1:
+    n_nearest = min(N_NEIGHBOURS, len(distinct) - 1)
+    if n_nearest < 1:
         return copy_of, 0.0
-    nearest, distances = nearest_rows(points[distinct], n_kept, n_jobs=n_jobs)
+    nearest, distances = nearest_rows(points[distinct], n_nearest, n_jobs=n_jobs)
     near = copy_distance(distances)
     row, place = np.nonzero(distances <= near)
     return numbered(connected(row, nearest[row, place], len(distinct))[copy_of]), near
 
 
-def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:
-    """Return groups of copies; a group that is larger than a fold is split into single rows.
-
-    Such a group usually means that the features have only a few different values.
-
-    Examples
-    --------
-    >>> ungroup_most(np.array([0, 0, 0, 1, 2, 2]), 3)
-    array([6, 7, 8, 1, 2, 2])
-    """
-    is_large = np.bincount(groups)[groups] > len(groups) / n_folds
-    return np.where(is_large, len(groups) + np.arange(len(groups)), groups)
-
-
 # Keys -------------------------------------------------------------------------------------------
 
 
-def distance_from_mean(X: Matrix, *, n_jobs: int | None) -> FloatArray:
+def distance_from_mean(
+    X: Matrix, codes: IntArray | None = None, *, n_jobs: int | None
+) -> FloatArray:
     """Return the squared distance of every row from the mean of all rows, in two passes.
 
-    Up to rounding, it does not depend on the order of the rows or on a constant column. Scaling X
-    by 2^k scales it by exactly 4^k.
+    If `codes` are passed, only rows with a label count; the distance of the other rows is zero. Up
+    to rounding, distances do not depend on the order of the rows or on a constant column. Scaling X
+    by 2^k scales them by exactly 4^k.
 
     Examples
     --------
     >>> distance_from_mean(np.array([[0.0, 7.0], [2.0, 7.0], [4.0, 7.0]]), n_jobs=1)
     array([4., 0., 4.])
     """
+    key = np.zeros(X.shape[0])
+    labelled = np.arange(len(key)) if codes is None else np.flatnonzero(codes != NO_LABEL)
+    X = X if len(labelled) == len(key) else SelectedRows(X, labelled)
     n_threads = count_threads(n_jobs)
     fitted = fit_preparation(X, center=True, normalize=False, weights=None, n_jobs=n_threads)
     centring = Preparation(fitted.mean, normalize=False)
     rows = open_rows(X, centring, dtype=np.dtype(np.float64), n_jobs=n_threads)
-    return np.concatenate(list(rows.map(squared_lengths)))
+    key[labelled] = np.concatenate(list(rows.map(squared_lengths)))
+    return key
 
 
 def squared_lengths(block: Block) -> FloatArray:
@@ -191,16 +209,11 @@ def _ranks(key: FloatArray) -> IntArray:
         # Divide first, so that a power of two in the keys does not change the rounding.
         with np.errstate(over="ignore"):  # keys that overflow are equal
             key = np.rint(key / np.median(sizes) / KEY_ROUNDING)
-    order = np.argsort(key, kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    is_next = np.zeros(len(order), dtype=bool)
-    is_next[1:] = key[order[1:]] != key[order[:-1]]
-    rank[order] = np.cumsum(is_next)
-    return rank
+    return np.unique(key, return_inverse=True)[1]
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
-    """Return the class codes renumbered by class size, then by the sum of the rows' ranks."""
+    """Return codes whose numbers follow the size of the class, then the sum of its rows' ranks."""
     _, index, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.lexsort((np.bincount(index, rank, len(sizes)), sizes))] = np.arange(len(sizes))
@@ -218,17 +231,18 @@ def assign_folds(
     groups: IntArray | None = None,
     random_state: RandomState,
 ) -> IntArray:
-    """Return the fold of each row, from the content of the rows and their groups.
+    """Return the fold of each row, which depends on the content of the rows and on their groups.
 
-    Groups with several labelled rows are assigned first, starting with the largest. Each goes to
+    Groups with several labelled rows are assigned first, the largest group first. A group goes to
     the fold with the fewest rows of the group's most frequent class. Then the single rows of a
-    class are assigned in the order of their keys, `n_folds` at a time, to folds in random order.
-    This order is the same for all classes. The remaining rows, fewer than `n_folds`, go to the
-    folds with the fewest rows of the class; among those, to the smallest. Rows with equal keys
-    keep their order; in most data they are copies and form one group.
+    class are assigned in the order of their keys. Each pass assigns `n_folds` rows, one to each
+    fold, in random order. The orders of the passes are the same for all classes. Fewer than
+    `n_folds` rows remain. They go to the folds with the fewest rows of the class; among those, to
+    the smallest folds. Rows with equal keys keep their order. In most data, such rows are copies,
+    which form a group.
 
-    If a class has at least two units (groups or single rows), each fold has training rows of it.
-    Without groups, fold sizes differ by at most one in each class and in total. If there are fewer
+    If a class has at least two groups or single rows, no fold has all of its rows. Without groups,
+    the sizes of the folds differ by at most one, in each class and in total. If there are fewer
     groups than folds, each group is a fold.
 
     Examples
@@ -245,56 +259,43 @@ def assign_folds(
     unit = np.arange(len(labelled)) if groups is None else numbered(groups[labelled])
     n_folds = min(n_folds, int(unit.max(initial=0)) + 1)
     is_single = np.bincount(unit)[unit] == 1
-    most = int(np.bincount(classes[is_single], minlength=1).max()) // n_folds + 1
-    orders = np.tile(np.arange(n_folds), (most, 1))
+    n_passes = int(np.bincount(classes[is_single], minlength=1).max()) // n_folds + 1
+    orders = np.tile(np.arange(n_folds), (n_passes, 1))
     orders = check_generator(random_state).permuted(orders, axis=1)
-    assignment = _Assignment(classes, rank, orders)
-    assignment.groups(np.flatnonzero(~is_single), unit)
-    assignment.single_rows(np.flatnonzero(is_single))
-    folds = np.full(len(codes), NO_FOLD, dtype=np.intp)
-    folds[labelled] = assignment.folds
+    place = np.argsort(orders[0])  # breaks ties between folds
+    assigned = np.empty(len(labelled), dtype=np.intp)
+    sizes = np.zeros((int(classes.max(initial=-1)) + 1, n_folds), dtype=np.intp)
+
+    def smallest(k: int) -> IntArray:
+        """Return the folds, sorted by their number of rows of class k, then by their size."""
+        return np.lexsort((place, sizes.sum(axis=0), sizes[k]))
+
+    for k, group in _largest_first(np.flatnonzero(~is_single), classes, rank, unit):
+        assigned[group] = fold = smallest(k)[0]
+        np.add.at(sizes[:, fold], classes[group], 1)
+    single = np.flatnonzero(is_single)
+    single = single[np.lexsort((rank[single], classes[single]))]
+    ends = np.searchsorted(classes[single], np.arange(len(sizes)), side="right")
+    for k, rows in enumerate(np.split(single, ends)[:-1]):
+        n_full, n_left = divmod(len(rows), n_folds)
+        last = smallest(k)[:n_left]
+        assigned[rows] = np.concatenate([orders[:n_full].ravel(), last])
+        sizes[k] += n_full
+        sizes[k, last] += 1
+    folds = np.full(len(codes), ABSENT, dtype=np.intp)
+    folds[labelled] = assigned
     return folds
 
 
-class _Assignment:
-    """The assignment of labelled rows to folds, in progress."""
+def _largest_first(
+    rows: IntArray, classes: IntArray, rank: IntArray, unit: IntArray
+) -> list[tuple[int, IntArray]]:
+    """Return the most frequent class of each group, and the rows of the group.
 
-    def __init__(self, classes: IntArray, rank: IntArray, orders: IntArray) -> None:
-        self.classes, self.rank = classes, rank
-        self.orders = orders  # (n_passes, n_folds), order of the folds in each pass over a class
-        self.place = np.argsort(orders[0])  # breaks ties between folds
-        self.folds = np.full(len(classes), NO_FOLD, dtype=np.intp)
-        n_classes = int(classes.max(initial=-1)) + 1
-        self.counts = np.zeros((n_classes, orders.shape[1]), dtype=np.intp)  # rows assigned
-
-    def emptiest(self, k: int) -> IntArray:
-        """Return the folds sorted by their number of rows of class k, then by their size."""
-        return np.lexsort((self.place, self.counts.sum(axis=0), self.counts[k]))
-
-    def groups(self, rows: IntArray, unit: IntArray) -> None:
-        """Assign whole groups, the largest first; among equal sizes, the smallest key first."""
-        ordered = rows[np.lexsort((self.classes[rows], self.rank[rows], unit[rows]))]
-        starts = np.flatnonzero(np.diff(unit[ordered], prepend=-1))
-        members = np.split(ordered, starts[1:]) if len(ordered) else []
-        units = [(-len(m), int(self.rank[m[0]]), self._usual_class(m), m) for m in members]
-        for _, _, k, group in sorted(units, key=lambda each: each[:3]):
-            fold = self.emptiest(k)[0]
-            self.folds[group] = fold
-            np.add.at(self.counts[:, fold], self.classes[group], 1)
-
-    def _usual_class(self, group: IntArray) -> int:
-        """Return the most frequent class of a group; ties go to the class of the earliest row."""
-        found, first, sizes = np.unique(self.classes[group], return_index=True, return_counts=True)
-        return int(found[np.lexsort((first, -sizes))[0]])
-
-    def single_rows(self, rows: IntArray) -> None:
-        """Assign rows class by class in the order of their keys."""
-        n_classes, n_folds = self.counts.shape
-        by_class = rows[np.lexsort((self.rank[rows], self.classes[rows]))]
-        ends = np.searchsorted(self.classes[by_class], np.arange(n_classes), side="right")
-        for k, members in enumerate(np.split(by_class, ends)[:-1]):
-            n_full, n_left = divmod(len(members), n_folds)
-            last = self.emptiest(k)[:n_left]
-            self.folds[members] = np.concatenate([self.orders[:n_full].ravel(), last])
-            self.counts[k] += n_full
-            self.counts[k, last] += 1
+    The largest group is first; of equally large ones, the one with the smallest key. Of equally
+    frequent classes, the class of the earliest row counts.
+    """
+    ordered = rows[np.lexsort((classes[rows], rank[rows], unit[rows]))]
+    groups = np.split(ordered, np.flatnonzero(np.diff(unit[ordered], prepend=-1)))[1:]
+    pairs = [(Counter(classes[group].tolist()).most_common(1)[0][0], group) for group in groups]
+    return sorted(pairs, key=lambda pair: (-len(pair[1]), rank[pair[1][0]], pair[0]))

@@ -1,12 +1,14 @@
 """Judge labels by class probabilities or a fitted classifier of the user.
 
-The label model has one member: these probabilities, or the classifier. A classifier that was
-trained on the labels would confirm the wrong labels too. So it is compared with a clone trained
-without them. If the classifier agrees with more labels than the clone, by a test, cross-validated
-clones are used instead.
+The probabilities, or those of the classifier, are the only member of the label model. A classifier
+that was trained on the labels would confirm the wrong labels too. So it is compared with a clone,
+which is trained on other rows. If the classifier predicts significantly more of the labels than the
+clone, cross-validated clones judge the labels instead.
 """
 
+from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.special import ndtri
 from sklearn.base import clone
+from sklearn.utils.validation import _num_samples
 
 from twohot.base import (
     NO_LABEL,
@@ -35,21 +38,24 @@ from twohot.base import (
 )
 from twohot.judge.distillation import Anchored, Stage, read_noise
 from twohot.judge.folds import (
+    N_FOLDS,
     assign_folds,
     check_groups,
     distance_from_mean,
-    ungroup_most,
+    numbered,
+    split_large,
+    with_copies,
 )
 from twohot.judge.label_model import fit_uniform_noise, z_score
-from twohot.judge.labelled_rows import BLOCK_ROWS, rows_when_read
+from twohot.judge.labelled_rows import blocks_of, rows_when_read
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
-from twohot.judge.sample import N_FOLDS, SAMPLE_CELLS, Sample, spread_rows, with_copies
+from twohot.judge.sample import SAMPLE_CELLS, Sample, spread_rows
 from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import FittedProbe, Probe, check_rows_to_fit
-from twohot.rows import SelectedRows, count_threads, take_rows
+from twohot.rows import take_rows
 
-# Level of the one-sided test of whether a classifier was trained on the labels. It is low, so that
+# Test level: one-sided test of whether a classifier was trained on the labels. It is low, so that
 # false alarms are rare.
 SEEN_LEVEL = 0.01
 
@@ -57,15 +63,15 @@ SEEN_LEVEL = 0.01
 def judge_given(
     probabilities: FloatArray, codes: IntArray, groups: IntArray | None = None
 ) -> LabelVerdict:
-    """Return the verdict on labels (n_rows,), given held-out probabilities (n_rows, n_classes).
+    """Return the verdict on labels (n_rows,), given probabilities (n_rows, n_classes).
 
-    The label model is fitted on a sample, as for features, and judges all rows in blocks. Memory
-    holds the probabilities and a few arrays of SAMPLE_CELLS numbers.
+    The probabilities should be held-out: from a model that was not trained on the row. The label
+    model is fitted on a sample, as for features, and judges all rows in blocks. Memory holds the
+    probabilities and a few arrays of SAMPLE_CELLS numbers.
     """
     n_rows, n_classes = probabilities.shape
     labelled = np.flatnonzero(codes != NO_LABEL)
-    key = np.zeros(n_rows)
-    key[labelled] = distance_from_mean(SelectedRows(probabilities, labelled), n_jobs=1)
+    key = distance_from_mean(probabilities, codes, n_jobs=1)
     index = spread_rows(labelled, codes, key, n_classes)
     groups = np.arange(n_rows) if groups is None else groups
     # A temperature cannot correct a probability of zero: add one row's weight to all classes.
@@ -75,23 +81,23 @@ def judge_given(
     model, size = anchored.last.model, max(1, SAMPLE_CELLS // n_classes)
     columns = []
     for first in range(0, n_rows, size):
-        some = slice(first, first + size)
-        log_p = model.log_probabilities([_logits(probabilities[some], spread)])
-        columns.append(judge_columns(log_p, model.noise, codes[some]))
+        block = slice(first, first + size)
+        log_p = model.log_probabilities([_logits(probabilities[block], spread)])
+        columns.append(judge_columns(log_p, model.noise, codes[block]))
     return verdict_of(anchored, np.concatenate(columns), codes)
 
 
 def _logits(probabilities: FloatArray, spread: float) -> FloatArray:
-    """Return finite log-probabilities; a share `spread` of each row goes to all classes equally."""
-    certain = (1 - spread) * probabilities.astype(np.float32).astype(np.float64)
-    certain += spread / probabilities.shape[1]
-    return np.log(certain, out=certain).astype(np.float32)
+    """Return log-probabilities; they are finite, because `spread` is shared among the classes."""
+    mixed = (1 - spread) * probabilities.astype(np.float32).astype(np.float64)
+    mixed += spread / probabilities.shape[1]
+    return np.log(mixed, out=mixed).astype(np.float32)
 
 
 def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
     """Return the label model whose only member has these logits."""
     n_rows, n_classes = logits.shape
-    nowhere: Any = None  # dummy features: there are none
+    nowhere: Any = None  # there are no features
     sample = Sample(
         index=np.arange(n_rows),
         codes=codes,
@@ -119,10 +125,10 @@ def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: In
 def judge_by_probe(
     probe: Any, X: Matrix, labels: Labels, *, groups: Any = None, n_jobs: int | None = None
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
-    """Return the verdict of a fitted classifier or of its clones, and notes on which was used.
+    """Return the verdict of a fitted classifier, or of its clones with a note that says so.
 
-    Clones are used if the classifier was trained on the labels. Labels are coded as the classes of
-    the classifier. The probabilities of all rows take 4 bytes per row and class.
+    Clones are used if the classifier was trained on the labels. `labels` have the classes of the
+    classifier, in its order. The probabilities of all rows take 4 bytes per row and class.
     """
     codes = labels.codes
     outputs = predict_in_blocks(probe, X, len(codes))
@@ -133,29 +139,23 @@ def judge_by_probe(
             raise ArgumentError("probe", problem, "pass held-out probabilities, or no probe.")
         return judge_given(outputs, codes), ()
     # Rows may have any type, such as texts. So they are sorted by the classifier's outputs.
-    key = np.zeros(len(codes))  # rows without a label have no fold
-    key[labels.labelled] = distance_from_mean(
-        outputs[labels.labelled], n_jobs=count_threads(n_jobs)
-    )
-    together = ungroup_most(equal_rows(X, len(codes)), N_FOLDS)
+    key = distance_from_mean(outputs, codes, n_jobs=n_jobs)
     known = check_groups(groups, len(codes))
-    if known is not None:
-        together = with_copies(known, together, N_FOLDS)
+    together = with_copies(known, split_large(equal_rows(X, len(codes))))
     folds = assign_folds(key, codes, N_FOLDS, groups=together, random_state=0)
-    given, unseen = compare_with_clone(probe, X, codes, folds)
-    gain = given.astype(np.float64) - unseen
-    held_out = together[folds == 0]
-    if not len(gain) or z_score(gain, held_out) <= ndtri(1 - SEEN_LEVEL):
+    by_probe, by_clone = compare_with_clone(probe, X, codes, folds)
+    gain = by_probe.astype(np.float64) - by_clone
+    if not len(gain) or z_score(gain, together[folds == 0]) <= ndtri(1 - SEEN_LEVEL):
         return judge_given(outputs, codes, together), ()
     del outputs  # a clone may be large: release it
-    found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
+    held_out = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
     note = (
-        f"The probe predicts {given.mean():.1%} of these labels, and a clone that was not fitted "
-        f"on them {unseen.mean():.1%}, so it was fitted on these rows. Labels are judged by "
-        f"{N_FOLDS} clones, each fitted without the rows that it judges. To use the probe itself, "
-        "pass its probabilities."
+        f"The probe predicts {by_probe.mean():.1%} of these labels. A clone that was not fitted on "
+        f"them predicts {by_clone.mean():.1%}, so the probe was fitted on these rows. Instead, "
+        f"{N_FOLDS} clones judge the labels, each fitted without the rows that it judges. To use "
+        "the probe itself, pass its probabilities."
     )
-    return judge_given(found, codes, together), (note,)
+    return judge_given(held_out, codes, together), (note,)
 
 
 def equal_rows(X: Any, n_rows: int) -> IntArray:
@@ -166,56 +166,53 @@ def equal_rows(X: Any, n_rows: int) -> IntArray:
     >>> equal_rows(["good", "bad", "good"], 3), equal_rows(np.eye(2)[[0, 1, 1]], 3)
     (array([0, 1, 0]), array([0, 1, 1]))
     """
-    known: dict[bytes, int] = {}
-    groups = []
-    for first in range(0, n_rows, BLOCK_ROWS):
-        block = take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))
-        if sp.issparse(block):
-            block = [_entries(row) for row in sp.csr_array(block)]
-        cells = block if isinstance(block, list) else np.asarray(block)
-        groups += [known.setdefault(_content(np.asarray(row)), len(known)) for row in cells]
-    return np.array(groups, dtype=np.intp)
+    digests = (_content(row) for _, block in blocks_of(X, n_rows) for row in _cells(block))
+    return numbered(digests)
 
 
-def _entries(row: Any) -> FloatArray:
-    """Return the positions and values of the non-zero entries of a sparse row."""
-    whole = row.tocoo()
-    there = np.flatnonzero(whole.data)
-    order = there[np.argsort(whole.coords[-1][there])]
-    return np.stack([whole.coords[-1][order], whole.data[order]])
+def _cells(block: Any) -> Iterator[NDArray[Any]]:
+    """Yield the rows of a block; a sparse row as the positions and values of its entries."""
+    if not sp.issparse(block):
+        yield from map(np.asarray, block if isinstance(block, list) else np.asarray(block))
+        return
+    rows = sp.csr_array(block, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    for first, end in pairwise(rows.indptr.tolist()):
+        yield np.stack([rows.indices[first:end], rows.data[first:end]])
 
 
 def _content(row: NDArray[Any]) -> bytes:
     """Return a digest of the content of a row."""
     if row.dtype.kind in "fc":
         row = row + 0  # turns -0.0 into 0.0
-    held = repr(row.tolist()).encode() if row.dtype.kind == "O" else row.tobytes()
-    return blake2b(held + repr((row.shape, row.dtype.str)).encode()).digest()
+    content = repr(row.tolist()).encode() if row.dtype.kind == "O" else row.tobytes()
+    return blake2b(content + repr((row.shape, row.dtype.str)).encode()).digest()
 
 
 def compare_with_clone(
     probe: Any, X: Any, codes: IntArray, folds: IntArray
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether a classifier, and a clone of it, predict each label of the first fold.
+    """Return which labels of the first fold a classifier predicts, and which its clone predicts.
 
     The clone is fitted on the other folds. If these folds have only one class, the clone cannot be
-    fitted, and both arrays are empty.
+    fitted. Then both arrays are empty.
     """
     held_out, others = np.flatnonzero(folds == 0), np.flatnonzero(folds > 0)
     if len(np.unique(codes[others])) < 2:
         return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
-    fresh, rows = fit_clone(probe, X, codes, others), take_rows(X, held_out)
+    fitted, rows = fit_clone(probe, X, codes, others), take_rows(X, held_out)
     place = {name: number for number, name in enumerate(np.asarray(probe.classes_).tolist())}
-    predicted = [place[name] for name in np.asarray(probe.predict(rows)).tolist()]
-    unseen = np.asarray(fresh.predict(rows)).astype(np.intp)  # the clone was fitted on codes
-    return np.array(predicted) == codes[held_out], unseen == codes[held_out]
+    by_probe = np.array([place[name] for name in np.asarray(probe.predict(rows)).tolist()])
+    by_clone = np.asarray(fitted.predict(rows)).astype(np.intp)  # the clone was fitted on codes
+    return by_probe == codes[held_out], by_clone == codes[held_out]
 
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
-    """Return a clone fitted on some rows and their codes."""
+    """Return a clone that is fitted on the given rows, with codes as labels."""
     # Messages of twohot's probes name rows by their positions in X.
-    taken = rows_when_read(X, rows) if isinstance(probe, FittedProbe) else take_rows(X, rows)
-    return clone(probe).fit(taken, codes[rows])
+    take = rows_when_read if isinstance(probe, FittedProbe) else take_rows
+    return clone(probe).fit(take(X, rows), codes[rows])
 
 
 def out_of_fold(
@@ -227,10 +224,10 @@ def out_of_fold(
     *,
     dtype: DTypeLike = np.float64,
 ) -> FloatArray:
-    """Return probabilities (n_rows, n_classes); a clone fitted without a row's fold predicts it.
+    """Return held-out probabilities (n_rows, n_classes), predicted by one clone per fold.
 
-    Rows without a label (code -1, fold -1) are predicted by the clone fitted without the first
-    fold.
+    The clone is fitted without the fold that it predicts. The clone of the first fold also predicts
+    the rows without a label, whose code and fold are -1.
     """
     probabilities = np.zeros((len(codes), n_classes), dtype)
     for number in range(int(fold.max()) + 1):
@@ -262,10 +259,11 @@ def column_classes(
     classes: ArrayLike | None = None,
     advice: str = "name the columns by {classes}, for instance model.classes_.",
 ) -> NDArray[Any]:
-    """Return the class of each column of probabilities: its name, or else the classes of y.
+    """Return the class of each column of probabilities.
 
-    Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn sorts them
-    as text, twohot by value. The order of a `Labels` record passed as `y` is used as it is.
+    These are `classes` if passed, else the names of the columns, else the classes of `labels`.
+    Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn sorts these
+    as text, twohot by value. The classes of a `Labels` record passed as `y` keep their order.
     """
     present = labels.present().classes
     named = named_columns(probabilities, present)
@@ -287,27 +285,22 @@ def column_classes(
 
 
 def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
-    """Return a probe's probabilities, calibrated if the probe supports this, block by block."""
+    """Return the probabilities of a probe, which are calibrated if the probe supports this."""
     predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
+    advice = "pass a classifier whose predict_proba returns a probability of each of its classes_."
     blocks = []
-    for first in range(0, n_rows, BLOCK_ROWS):
-        size = min(BLOCK_ROWS, n_rows - first)
-        block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)
-        _check_block(block, (size, len(probe.classes_)), first)
+    for first, rows in blocks_of(X, n_rows):
+        block = np.asarray(predict(rows), dtype=np.float64)
+        shape = _num_samples(rows), len(probe.classes_)
+        if block.shape != shape:
+            problem = f"returns probabilities of shape {block.shape} instead of {shape}"
+            raise ArgumentError("probe", problem, advice)
+        wrong = np.flatnonzero(~((block >= 0) & np.isfinite(block)).all(axis=1))
+        if wrong.size:
+            problem = f"returns an invalid probability for row {first + wrong[0]} (NaN or negative)"
+            raise ArgumentError("probe", problem, advice)
         blocks.append(block.astype(np.float32))
     return np.concatenate(blocks)
-
-
-def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
-    """Raise unless a block has one valid probability for each row and class."""
-    advice = "pass a classifier whose predict_proba returns a probability of each of its classes_."
-    if block.shape != shape:
-        problem = f"returns probabilities of shape {block.shape} instead of {shape}"
-        raise ArgumentError("probe", problem, advice)
-    wrong = np.flatnonzero(~((block >= 0) & np.isfinite(block)).all(axis=1))
-    if wrong.size:
-        problem = f"returns an invalid probability for row {first + wrong[0]} (NaN or negative)"
-        raise ArgumentError("probe", problem, advice)
 
 
 def check_probabilities(
@@ -316,7 +309,7 @@ def check_probabilities(
     advice: str = "pass one column per class of y, in order.",
     **mentions: object,
 ) -> FloatArray:
-    """Return the user's probabilities as a dense array, one column per class."""
+    """Return the probabilities of the user as a dense array; raise if they are invalid."""
     check_real("probabilities", probabilities)
     rows = check_soft_targets(probabilities, len(labels.codes), name="probabilities", beside="y")
     if rows.shape[1] != labels.n_classes:
@@ -336,12 +329,12 @@ def out_of_fold_probabilities(
     n_folds: int = N_FOLDS,
     random_state: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of every row, predicted by a probe fitted without the row's fold.
+    """Return cross-validated probabilities: a probe predicts each fold, fitted without this fold.
 
     Parameters
     ----------
     probe : LinearProbe, DistilledProbe or PartialLabelProbe
-        Cloned; not changed itself.
+        Clones of it are fitted; the probe itself does not change.
     X : array or sparse array of shape (n_samples, n_features)
         Features.
     y : array of shape (n_samples,)
@@ -349,12 +342,12 @@ def out_of_fold_probabilities(
     n_folds : int, default 5
         Number of stratified folds.
     random_state : int, numpy.random.Generator or None
-        Draws the folds.
+        Assigns rows to folds.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
-        Columns in class order. If all rows of a class are in one fold, the probability of this
+        Columns are in class order. If all rows of a class are in one fold, the probability of this
         class is zero in that fold.
 
     Examples
@@ -369,7 +362,7 @@ def out_of_fold_probabilities(
     features, labels = check_rows_to_fit(clone(probe), X, y)
     n_rows = len(labels.codes)
     if check_count("n_folds", n_folds, 2) > n_rows:
-        problem = f"is more than {counted(n_rows, 'row')}"
+        problem = f"is more than the {counted(n_rows, 'row')} of X"
         raise ArgumentError({"n_folds": n_folds}, problem, f"pass at most {n_rows}.")
     order = distance_from_mean(features, n_jobs=1)
     fold = assign_folds(order, labels.codes, n_folds, random_state=random_state)

@@ -2,9 +2,10 @@
 
     P(given g | x) = Σ_k p_k(x) Q[k, g],        p(x) = softmax(Σ_m w_m z_m(x)),  w_m ≥ 0
 
-z_m are the held-out logits of member m, and w_m is its weight. Q[k, g] = P(given g | true class k)
-is estimated from anchor rows (see `anchors`). With Q fixed, the weights maximise the likelihood of
-the given labels. A member that mistakes noise for overlapping classes gets a small weight.
+A member m is a classifier with held-out logits z_m: it was not fitted on the row x. Its weight is
+w_m. Q[k, g] = P(given g | true class k) is estimated from anchor rows (see `anchors`). With Q
+fixed, the weights maximise the likelihood of the given labels. A member that mistakes noise for
+overlapping classes gets a small weight.
 
 Conventions
 -----------
@@ -26,7 +27,7 @@ from scipy.special import expit, logit
 from twohot.base import FloatArray, IntArray
 from twohot.solve import softmax
 
-# Standard normal quantile of a one-sided test at level 5 %.
+# Test level: standard normal quantile of a one-sided test at level 5 %.
 REFUTED = 1.645
 
 # Safeguard: bound of logits before they are divided by their temperature. Above it, single
@@ -34,7 +35,7 @@ REFUTED = 1.645
 # confident discriminant would tie.
 LARGEST_LOGIT = 1e4
 
-# A safeguard: a probability of zero would make a label impossible.
+# Safeguard: added to likelihoods, so that their logarithms are finite.
 SMALLEST = 1e-12
 
 
@@ -62,7 +63,7 @@ def centre(logits: FloatArray) -> FloatArray:
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:
-    """Return logits (n, K) as log-probabilities, in place."""
+    """Convert logits (n, K) to log-probabilities, in place; return them."""
     logits -= logits.max(axis=1, keepdims=True)
     logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
     return logits
@@ -77,9 +78,9 @@ def combine(members: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
 
 
 def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return P(true class | row, given label) (n, K), given log p (n, K) without the label.
+    """Return P(true class | row, given label) (n, K), given log P(true class | row) (n, K).
 
-    A row without a label (code -1) keeps p.
+    For a row without a label (code -1), the two probabilities are equal.
     """
     joint = np.exp(log_p)
     labelled = codes >= 0
@@ -93,11 +94,11 @@ def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArr
 
 @dataclass(frozen=True)
 class UniformNoiseFit:
-    """Fit of one member's logits to the given labels, with uniform noise."""
+    """The label model with one member and uniform noise, fitted to the given labels."""
 
     log_likelihood: float  # mean over the rows
     temperature: float  # divisor of the logits
-    noise_rate: float  # share of labels replaced by another class, chosen uniformly
+    noise_rate: float  # probability that a label is replaced by another class, all equally likely
 
 
 def fit_uniform_noise(
@@ -111,41 +112,42 @@ def fit_uniform_noise(
     n_classes = logits.shape[1]
     # Single precision suffices: likelihoods are compared to three digits.
     centred, rows = centre(logits).astype(np.float32), np.arange(len(codes))
-    share = shares_of(weights, len(codes))
+    unit = unit_weights(weights, len(codes))
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
         p, _ = softmax(centred * np.float32(inverse))
-        own = p[rows, codes].astype(np.float64)
+        of_label = p[rows, codes].astype(np.float64)
         # The logit of the given class less the mean logit: the derivative of log p_g by 1/t.
         gain = inverse * (centred[rows, codes] - np.einsum("ij,ij->i", p, centred))
-        likelihood = (1 - rate) * own + rate * (1 - own) / (n_classes - 1) + SMALLEST
-        by_own = (1 - rate * n_classes / (n_classes - 1)) * own * -gain
-        by_rate = ((1 - own) / (n_classes - 1) - own) * rate * (1 - rate)
-        gradient = [share @ (by_own / likelihood), share @ (by_rate / likelihood)]
-        return -float(share @ np.log(likelihood)), -np.array(gradient)
+        likelihood = (1 - rate) * of_label + rate * (1 - of_label) / (n_classes - 1) + SMALLEST
+        by_log_t = (1 - rate * n_classes / (n_classes - 1)) * of_label * -gain
+        by_rate = ((1 - of_label) / (n_classes - 1) - of_label) * rate * (1 - rate)
+        gradient = [unit @ (by_log_t / likelihood), unit @ (by_rate / likelihood)]
+        return -float(unit @ np.log(likelihood)), -np.array(gradient)
 
-    size = max(float(centred.std()), SMALLEST)
-    # Start of the search, and bounds that keep steps finite and the noise rate below chance level.
-    start = np.array([np.clip(np.log(size), -12.0, 12.0), logit(0.1)])
+    # The noise rate is below chance level. Beyond the other bounds, the likelihood hardly changes.
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return UniformNoiseFit(-float(found.fun), float(np.exp(found.x[0])), float(expit(found.x[1])))
+    size = max(float(centred.std()), SMALLEST)
+    start = np.array([np.clip(np.log(size), *bounds[0]), logit(0.1)])
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    temperature, rate = np.exp(result.x[0]), expit(result.x[1])
+    return UniformNoiseFit(-float(result.fun), float(temperature), float(rate))
 
 
-def shares_of(weights: FloatArray | None, n_rows: int) -> FloatArray:
+def unit_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
     """Return weights of rows that sum to one."""
     if weights is None:
         return np.full(n_rows, 1 / n_rows)
     return np.asarray(weights / weights.sum())
 
 
-# Up to this many classes, K × K matrices are in double precision: 32 MB.
+# Memory: up to this many classes, K × K matrices are dense and in double precision: 32 MB.
 MOST_DENSE = 2_000
 
 
 def pair_precision(n_classes: int) -> np.dtype[Any]:
-    """Return the precision of a matrix of all pairs of classes."""
+    """Return the dtype of a matrix with an entry for each pair of classes."""
     return np.dtype(np.float64 if n_classes <= MOST_DENSE else np.float32)
 
 
@@ -161,53 +163,50 @@ def weigh(
 ) -> LabelModel:
     """Return the model whose member weights maximise the likelihood of the given labels.
 
-    `noise` is Q, and stays fixed. `scales` are the best weights of each member alone. With the
+    `noise` is Q, which stays fixed. `scales` (M,) are the best weights of single members. With the
     posterior r = p Q[:, g] / P(g | x), the derivative of log P(g | x) by the logits z is r - p. The
-    search starts at the single member of largest likelihood. At the sum of all members, which is
-    overconfident, the gradient would be zero: noise would explain every label that disagrees.
+    search starts at the single member of largest likelihood. The sum of all members would be no
+    good start. It is overconfident, so noise would explain every label that disagrees, and the
+    gradient would be zero.
     """
-    logits = np.stack(
-        [
-            each * np.float32(scale)
-            for each, scale in zip(map(centre, members), scales.tolist(), strict=True)
-        ]
-    )
+    pairs = zip(members, scales.tolist(), strict=True)
+    logits = np.stack([centre(each) * np.float32(scale) for each, scale in pairs])
     by_label = noise.T[codes].astype(np.float32, copy=False)
-    share = shares_of(weights, len(codes))
+    unit = unit_weights(weights, len(codes))
     flat = logits.reshape(len(logits), -1)
 
     def loss(w: FloatArray) -> tuple[float, FloatArray]:
         p, _ = softmax((w.astype(np.float32) @ flat).reshape(by_label.shape))
         joint = p * by_label
         total = joint.sum(axis=1, dtype=np.float64) + SMALLEST
-        joint *= (share / total).astype(np.float32)[:, np.newaxis]
-        joint -= p * share.astype(np.float32)[:, np.newaxis]
-        return -float(share @ np.log(total)), -(flat @ joint.ravel()).astype(np.float64)
+        joint *= (unit / total).astype(np.float32)[:, np.newaxis]
+        joint -= p * unit.astype(np.float32)[:, np.newaxis]
+        return -float(unit @ np.log(total)), -(flat @ joint.ravel()).astype(np.float64)
 
     bounds = [(0.0, None)] * len(logits)
     start = min(np.eye(len(logits)), key=lambda alone: loss(alone)[0])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return LabelModel(found.x * scales, noise, -float(found.fun))
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return LabelModel(result.x * scales, noise, -float(result.fun))
 
 
 # Likelihoods, standard errors --------------------------------------------------------------------
 
 
 def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray) -> FloatArray:
-    """Return the log-likelihood of the given label of each row."""
+    """Return the log-likelihood (n,) of each given label."""
     p = np.exp(model.log_probabilities(logits))
     return np.asarray(np.log(np.einsum("ij,ij->i", p, model.noise.T[codes]) + SMALLEST))
 
 
 def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return the log-likelihood of each label under a label model with only one member."""
+    """Return the log-likelihood (n,) of each given label, if these logits are the only member."""
     temperature = fit_uniform_noise(logits, codes, None).temperature
     model = weigh([logits], codes, noise, np.array([1 / temperature]))
     return row_likelihoods(model, [logits], codes)
 
 
 def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
-    """Return the mean of differences divided by its standard error, as a normal quantile.
+    """Return the mean divided by its standard error; its distribution is standard normal.
 
     Rows of one group may be dependent.
     """
@@ -218,9 +217,9 @@ def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
 
 
 def normal_quantile(statistic: float, groups: IntArray | None) -> float:
-    """Convert a t statistic to the normal quantile with the same p-value.
+    """Convert a t statistic to the quantile of the standard normal with the same p-value.
 
-    With G groups the statistic has Student's t distribution with G - 1 degrees of freedom.
+    With G groups, the statistic has Student's t distribution with G - 1 degrees of freedom.
 
     Examples
     --------
@@ -237,7 +236,7 @@ def normal_quantile(statistic: float, groups: IntArray | None) -> float:
 def standard_error(
     values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
 ) -> float:
-    """Return the standard error of a weighted mean over rows; rows of a group may be dependent.
+    """Return the standard error of a weighted mean over rows; rows of one group may be dependent.
 
     Examples
     --------
@@ -247,18 +246,18 @@ def standard_error(
     >>> round(standard_error(np.repeat(values, 4), np.arange(400) // 4), 4)
     0.0502
     """
-    share = shares_of(weights, len(values))
-    scores = share * (values - share @ values)
+    unit = unit_weights(weights, len(values))
+    scores = unit * (values - unit @ values)
     return float(np.sqrt(scores @ scores * design_effect(scores, groups)))
 
 
 def design_effect(scores: FloatArray, groups: IntArray | None) -> float:
     """Return the factor by which groups raise the variance of a sum of scores over rows.
 
-    Scores s_i have mean zero. With G groups, the variance of the sum is estimated by
-    Σ_c (Σ_{i in c} s_i)² G/(G - 1); with n independent rows, by Σ_i s_i² n/(n - 1). The factor is
-    the ratio of these, but at least one. It is one if each row is a group. Copies of a row in one
-    group count as one row.
+    The scores s_i of the rows have mean zero. With G groups, the variance of the sum is estimated
+    by Σ_c (Σ_{i in c} s_i)² G/(G - 1); with n independent rows, by Σ_i s_i² n/(n - 1). The factor
+    is the ratio of these two, but at least one. It is one if each row is a group. If a group has
+    copies of a row, they count as one row.
     """
     if groups is None:
         return 1.0

@@ -1,4 +1,4 @@
-"""Rows with some missing labels: validation, and selection without a copy."""
+"""Features and labels, some of which are missing: checks, blocks, and selection without a copy."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,16 +21,13 @@ from twohot.base import (
     counted,
     is_polars_frame,
 )
-from twohot.probes import LinearProbe, check_features
+from twohot.probes import BLOCK_ROWS, LinearProbe, check_features
 from twohot.rows import PartedRows, SelectedRows, calling_rows, open_store, take_rows
 from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
-# Rows checked or predicted at once.
-BLOCK_ROWS = 10_000
-
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
-    """Return features and labels, which may be missing; classes without rows are dropped."""
+    """Return checked features and labels; labels may be missing. Drop classes without rows."""
     check_same_index("y", y, "X", pandas_index(X))
     rows = check_features(LinearProbe(), X, reset=True)
     labels = code_labels(y, missing=missing).present()
@@ -44,7 +41,7 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
     n_labels = len(labels.codes)
     if n_labels != n_rows:
         problem = f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}"
-        raise ArgumentError("y", problem, "pass one label per row, None if it has none.")
+        raise ArgumentError("y", problem, "pass one label per row; pass None for a missing label.")
 
 
 def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
@@ -54,15 +51,21 @@ def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
     return X.tocsr() if sp.issparse(X) else X
 
 
+def blocks_of(X: Any, n_rows: int) -> Iterator[tuple[int, Any]]:
+    """Yield the blocks of BLOCK_ROWS rows of X, each with the number of its first row."""
+    for first in range(0, n_rows, BLOCK_ROWS):
+        yield first, take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))
+
+
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
-    """Return the rows that have a label; rows of a float array are copied only when read."""
+    """Return the rows of X that have a label; rows of a float array are copied only when read."""
     if labels.labelled.all():
         return X
     return rows_when_read(X, np.flatnonzero(labels.labelled))
 
 
 def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
-    """Return some rows; rows of a float array are copied only when read."""
+    """Return the given rows of X; rows of a float array are copied only when read."""
     is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
     if is_stored and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)
@@ -73,23 +76,21 @@ def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
 def naming_rows(
     X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Make errors and warnings name rows of X by their ids, or else by their positions in X.
+    """Make errors and warnings name the rows of X by `ids`, or by their positions in X if None.
 
-    If a cell is not finite, the error names its column by `columns`, if given.
+    Errors about a cell that is not finite also name its column, if `columns` has the names.
     """
     try:
         with nullcontext() if ids is None else calling_rows(X, ids):
             yield
     except NotFiniteError:
-        n_rows = _num_samples(X)
-        for first in range(0, n_rows, BLOCK_ROWS):
-            rows = slice(first, min(first + BLOCK_ROWS, n_rows))
-            block = check_features(LinearProbe(), take_rows(X, rows), reset=True)
-            names = None if ids is None else list(ids.take(range(*rows.indices(n_rows))))
+        for first, rows in blocks_of(X, _num_samples(X)):
+            block = check_features(LinearProbe(), rows, reset=True)
+            names = None if ids is None else list(ids.take(range(first, first + block.shape[0])))
             check_finite("X", block, first, names, columns)
         raise
 
 
 def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
-    """Make messages name rows and columns of a table's features as in its file."""
+    """Make messages name the rows and columns of a table as its file names them."""
     return naming_rows(table.features, table.ids, table.feature_columns)

@@ -5,11 +5,15 @@
     discriminant    linear discriminant analysis, with closed-form leave-one-out logits
     neighbours      labels of the nearest rows
 
-Teachers and robust probes are fitted on plain and on half-whitened rows. For each kind, the penalty
-with the largest likelihood of the given labels (with uniform noise) becomes a member. For a robust
-kind, the penalty with the largest agreement is a member too. Fits have a loose tolerance and a warm
-start from the fit at the next penalty. Penalties are compared on the first folds, until these hold
-out SCORED_ROWS rows. The chosen ones are then fitted on all folds.
+Teachers and robust probes are fitted on plain and on half-whitened rows, which makes four kinds.
+The candidates of such a kind differ in their penalty. The agreement of a candidate is the fraction
+of held-out given labels that it predicts. The candidate of each kind with the largest likelihood of
+the given labels (with uniform noise) becomes a member of the label model. For a robust kind, the
+candidate with the largest agreement becomes a member too.
+
+Fits have a loose tolerance and a warm start from the fit at the next penalty. Candidates are
+compared on the first folds, until these hold out SCORED_ROWS rows. The members are then fitted for
+all folds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +29,7 @@ from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
 from twohot.judge.sample import Sample
 from twohot.probes import (
     LABELS,
+    STUDENT_RIDGE,
     Checkpoint,
     DiscriminantRecipe,
     LabelTargets,
@@ -39,21 +44,20 @@ from twohot.probes import (
 from twohot.rows import Block, Coordinates
 from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
-# Penalties, as ridges (see `LinearProbe`), in steps of about a factor of three. The search of each
-# kind starts at FIRST, to save fits, and continues as long as the score improves.
+# Learnt from the data: the penalty, among these ridges (see `LinearProbe`) in steps of about a
+# factor of three. The search of each kind starts at STUDENT_RIDGE, to save fits.
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
-FIRST = RIDGES.index(10.0)
 
 # Cost: number of rows on which penalties are compared. An agreement of one half then has a standard
 # error of .011.
 SCORED_ROWS = 2_000
 
-# Chosen, cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero.
-# The remaining error of the logits is smaller than their change at the next penalty. The tolerance
-# of a robust loss is smaller, because its gradients are small far from its optimum.
+# Cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero. The
+# remaining error of the logits is smaller than their change at the next penalty. The tolerance of a
+# robust loss is smaller, because its gradients are small far from its optimum.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
-# Chosen: numbers of nearest rows that vote, as candidates.
+# Learnt from the data: the number of nearest rows that vote, among these.
 VOTERS = (15, 40)
 
 
@@ -62,18 +66,18 @@ class Member:
     """A classifier, and its held-out logits."""
 
     recipe: MemberRecipe
-    logits: FloatArray  # (n, K), centred, of the rows of the sample
+    logits: FloatArray  # (n, K), centred, for the rows of the sample
     temperature: float = 1.0  # divisor of its logits; 1 for a fit to the posterior
-    ends: tuple[Evaluation, ...] = ()  # coefficients of a linear probe, one per fold
+    ends: tuple[Evaluation, ...] = ()  # ends of the fits of a linear probe, one per fold
 
 
 @dataclass(eq=False)
 class Library:
-    """The members fitted so far on the folds of a sample."""
+    """The candidates and members fitted so far in the folds of a sample."""
 
     sample: Sample
     settings: Settings
-    say: Callable[[Tried], None] | None = None
+    say: Callable[[str], object] | None = None
     checkpoint: Checkpoint | None = None
     tried: dict[MemberRecipe, Tried] = field(default_factory=dict)
     members: dict[MemberRecipe, Member] = field(default_factory=dict)  # fitted without each fold
@@ -84,7 +88,7 @@ class Library:
 
     @cached_property
     def splits(self) -> list[tuple[Coordinates, Coordinates, IntArray]]:
-        """For every fold: training rows, held-out rows, and positions of the held-out rows."""
+        """For each fold: training rows, held-out rows, and positions of the held-out rows."""
         folds, rows = self.sample.folds, self.sample.searched
         return [
             (rows.take(np.flatnonzero(folds != fold)), rows.take(held_out), held_out)
@@ -106,7 +110,7 @@ class Library:
     # Linear probes -------------------------------------------------------------------------------
 
     def attempt(self, recipe: Recipe, start: Recipe | None) -> Tried:
-        """Fit a probe for the scored folds, with a warm start from `start`; return its scores."""
+        """Fit a candidate for the scored folds, from the fit of `start`; return its scores."""
         folds, rows = self.scored
         self._starts[recipe] = start
         n_passes = sum(self._fit(recipe, fold) for fold in folds)
@@ -114,7 +118,7 @@ class Library:
         return self._score(recipe, logits, n_passes)
 
     def complete(self, recipe: Recipe) -> None:
-        """Fit a probe for the folds that are not scored, and store it as a member."""
+        """Fit a candidate for the folds that are not scored, and store it as a member."""
         folds, tried = range(len(self.splits)), self.tried[recipe]
         n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
         self.tried[recipe] = replace(tried, n_passes=n_passes)
@@ -123,7 +127,7 @@ class Library:
         self.members[recipe] = Member(recipe, logits, tried.temperature, in_order)
 
     def _fit(self, recipe: Recipe, fold: int) -> float:
-        """Fit a probe without one fold, unless this is done; return the number of passes."""
+        """Fit a candidate without one fold, unless this is done; return the number of passes."""
         ends = self._ends.setdefault(recipe, {})
         if fold in ends:
             return 0.0
@@ -148,7 +152,7 @@ class Library:
         return n_passes + more
 
     def _predict(self, recipe: Recipe, folds: Iterable[int]) -> FloatArray:
-        """Return logits (n, K), in which only the held-out rows of some folds are set."""
+        """Return logits (n, K), in which only the held-out rows of the given folds are set."""
         logits = np.empty((len(self.sample.codes), self.sample.n_classes), np.float32)
         for fold in folds:
             _, held_out, rows = self.splits[fold]
@@ -159,24 +163,16 @@ class Library:
         """Score the logits of the scored rows; store and return the scores."""
         _, scored = self.scored
         weights, codes = self.sample.weights, self.sample.codes[scored]
-        own = None if weights is None else weights[scored]
+        weights = None if weights is None else weights[scored]
         agrees = (logits.argmax(axis=1) == codes).astype(np.float64)
-        agreement = float(np.average(agrees, weights=own))
-        error = standard_error(agrees, self.sample.groups[scored], own)
-        fit = fit_uniform_noise(logits, codes, own)
-        found = Tried(
-            recipe,
-            agreement,
-            error,
-            fit.log_likelihood,
-            fit.noise_rate,
-            fit.temperature,
-            n_passes,
-        )
-        self.tried[recipe] = found
+        agreement = float(np.average(agrees, weights=weights))
+        error = standard_error(agrees, self.sample.groups[scored], weights)
+        fit = fit_uniform_noise(logits, codes, weights)
+        scores = fit.log_likelihood, fit.noise_rate, fit.temperature
+        self.tried[recipe] = tried = Tried(recipe, agreement, error, *scores, n_passes)
         if self.say is not None:
-            self.say(found)
-        return found
+            self.say(f"{recipe}: predicts {agreement:.1%} ± {error:.1%} of the held-out labels")
+        return tried
 
     def _add(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> None:
         """Score the held-out logits of all rows of the sample; store them as a member."""
@@ -188,7 +184,7 @@ class Library:
 
     def run(self) -> None:
         """Fit the candidates of every kind; fit the chosen ones for all folds."""
-        # A fit needs two rows per class on average.
+        # Chosen: a fit needs two rows per class on average.
         if len(self.sample.codes) >= 2 * self.sample.n_classes:
             for whiten in (False, True):
                 first = self._walk(CrossEntropy(), None, whiten=whiten)
@@ -209,31 +205,28 @@ class Library:
         penalty, as a warm start for other kinds.
         """
         recipes = [Recipe(loss, ridge=ridge, whiten=whiten) for ridge in RIDGES]
-        begun = last = self.attempt(recipes[FIRST], start)
-        at = FIRST
-        for place in range(FIRST + 1, len(RIDGES)):
-            weaker = self.attempt(recipes[place], recipes[at])
-            if not _gains(weaker, last):
-                break
-            last, at = weaker, place
-        if last is begun:
-            for place in range(FIRST - 1, -1, -1):
+        first = at = RIDGES.index(STUDENT_RIDGE)
+        best = self.attempt(recipes[first], start)
+        weaker, stronger = range(first + 1, len(RIDGES)), range(first - 1, -1, -1)
+        for places in (weaker, stronger):
+            for place in places if at == first else ():
                 # A robust loss does not recover from the small coefficients of a large penalty.
-                stronger = self.attempt(recipes[place], start if loss.is_robust else recipes[at])
-                if not _gains(stronger, last):
+                is_cold = loss.is_robust and places is stronger
+                tried = self.attempt(recipes[place], start if is_cold else recipes[at])
+                if not _gains(tried, best):
                     break
-                last, at = stronger, place
-        return recipes[FIRST]
+                best, at = tried, place
+        return recipes[first]
 
     def _discriminant(self) -> None:
-        # Read all rows once, including remote ones.
+        # Read all rows only once: they may be remote.
         sample, whole = self.sample, self.sample.whole
         n_before = whole.rows.n_passes
         whole.rows.attach(LABELS, np.maximum(sample.all_codes, 0))
         self.moments = half_whitened_moments(whole)
         n_passes = whole.rows.n_passes - n_before
-        everything = len(sample.index) == whole.rows.n_samples
-        rows = whole.rows if everything else whole.rows.take(sample.index)
+        is_whole = len(sample.index) == whole.rows.n_samples
+        rows = whole.rows if is_whole else whole.rows.take(sample.index)
         # Weights have mean one over the rows, which may include rows without a label.
         unit = rows.n_samples / rows.total_weight * whole.rows.total_weight / whole.rows.n_samples
         moments = replace(self.moments, weights=unit * self.moments.weights)
@@ -243,17 +236,19 @@ class Library:
         self._add(DiscriminantRecipe(shrinkage), logits, n_passes)
 
     def _leave_groups_out(self, logits: FloatArray, shrinkage: float) -> None:
-        """Replace the logits of rows in groups by those of the discriminant of the other folds.
+        """Replace the logits of rows in shared groups by those of discriminants of other folds.
 
         Leaving out only the row is not enough, because the rest of its group would confirm its
         label.
         """
         shared = self.sample.shared[self.sample.index]
-        for (_, held_out, rows), (coef, offset) in zip(
-            self.splits, self.discriminants(shrinkage) if shared.any() else (), strict=False
-        ):
-            found = np.concatenate(list(held_out.rows.map(affine, coef, offset)))
-            logits[rows[shared[rows]]] = found[shared[rows]]
+        if not shared.any():
+            return
+        pairs = zip(self.splits, self.discriminants(shrinkage), strict=True)
+        for (_, held_out, rows), (coef, offset) in pairs:
+            replaced = shared[rows]
+            by_fold = np.concatenate(list(held_out.rows.map(affine, coef, offset)))
+            logits[rows[replaced]] = by_fold[replaced]
 
     def discriminants(self, shrinkage: float) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield the coefficients and intercepts of the discriminant fitted without each fold."""
@@ -262,40 +257,41 @@ class Library:
 
     @cached_property
     def nearest(self) -> IntArray:
-        """Nearest rows (n, max(VOTERS)) of each row, without rows of its own group."""
+        """Nearest rows (n, max(VOTERS)) of each row, without the rows of its group."""
         points, groups = self.sample.points, self.sample.groups
         most = min(max(VOTERS), len(points) - 1)
         index, _ = nearest_rows(points, most, groups=groups, n_jobs=self.sample.whole.rows.n_jobs)
         return index
 
     def vote(self, n_voters: int, targets: FloatArray) -> FloatArray:
-        """Return logits (n, K): each row's nearest rows vote with their targets (n, K)."""
+        """Return logits (n, K): the `n_voters` nearest rows vote with their targets (n, K)."""
         return vote_logits(self.nearest[:, :n_voters], targets)
 
     # Selection ------------------------------------------------------------------------------
 
-    def _kinds(self) -> Iterable[list[Tried]]:
-        """Return the candidates of each kind."""
-        kinds: dict[str, list[Tried]] = {}
+    def _best(self, score: str) -> list[MemberRecipe]:
+        """Return the recipe of each kind with the largest score, a field of `Tried`."""
+        best: dict[str, Tried] = {}
         for tried in self.tried.values():
-            kinds.setdefault(tried.kind, []).append(tried)
-        return kinds.values()
+            rival = best.setdefault(tried.kind, tried)
+            if getattr(tried, score) > getattr(rival, score):
+                best[tried.kind] = tried
+        return [tried.recipe for tried in best.values()]
 
     def robust(self) -> list[MemberRecipe]:
-        """Return the candidate with the largest agreement of each robust kind."""
-        robust = [kind for kind in self._kinds() if is_robust(kind[0].recipe)]
-        return [max(kind, key=lambda each: each.agreement).recipe for kind in robust]
+        """Return the recipe of each robust kind with the largest agreement."""
+        return [recipe for recipe in self._best("agreement") if is_robust(recipe)]
 
     def chosen(self) -> list[MemberRecipe]:
-        """Return the candidate with the largest likelihood of each kind, and the robust ones."""
-        likeliest = [max(kind, key=lambda each: each.likelihood).recipe for kind in self._kinds()]
-        return list(dict.fromkeys([*likeliest, *self.robust()]))
+        """Return the recipes of the members: those of largest likelihood, and the robust ones."""
+        return list(dict.fromkeys([*self._best("likelihood"), *self.robust()]))
 
 
 def coarse_tol(loss: Loss, n_classes: int) -> float:
     """Return the tolerance of a fit, relative to the gradient of its loss at zero."""
     if not loss.is_robust:
         return COARSE_TOL
+    # With many classes, ROBUST_TOL could exceed the gradient at zero: always halve it at least.
     return min(ROBUST_TOL / loss.scale_at_zero(n_classes), 0.5)
 
 
@@ -305,9 +301,9 @@ def is_robust(recipe: MemberRecipe) -> bool:
 
 
 def _gains(one: Tried, other: Tried) -> bool:
-    """Return whether the first candidate is better.
+    """Return whether the first candidate is better than the other one of its kind.
 
-    It has a larger likelihood, or it is robust and has a larger agreement.
+    It has a larger likelihood. Or it is robust and has a larger agreement.
     """
     if one.likelihood > other.likelihood:
         return True

@@ -1,14 +1,14 @@
 """Recalibrate probabilities of wrong labels with the rows that a person checked.
 
-Let p be the model's probability that a label is wrong. A checked row has weight w = 1, and y = 1 if
-its label was wrong, else 0. Pseudo rows have weight w < 1 and y = p. The recalibrated probability
-is q. If few rows were checked,
+Let p be the probability of a model that a label is wrong, and q the recalibrated probability. A
+checked row has weight w = 1; its y is 1 if the label was wrong, else 0. People check the most
+suspicious rows. So pseudo rows represent the unchecked rows: they have y = p and a weight w < 1.
+With them, one surprising check does not change all probabilities. If few rows were checked,
 
     q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
 with P(y | q) = q^y (1 - q)^(1 - y). If more were checked, q is the isotonic regression of y on p.
-Both methods keep the ranking of the rows. People check the most suspicious rows. The pseudo rows
-represent the unchecked rows, so that one surprising check does not change all probabilities.
+Both methods keep the ranking of the rows.
 """
 
 import numpy as np
@@ -24,13 +24,13 @@ ISOTONIC_ROWS = 50
 # Prior, chosen: variance of a, so that shifts of three (odds times twenty) are plausible. The
 # variance of log b is one.
 SHIFT_VARIANCE = 9.0
-# A safeguard that keeps steps finite: fewer than 50 rows cannot move log b so far.
+# Safeguard: keeps steps finite; fewer than 50 rows cannot move log b so far.
 MOST_LOG_SLOPE = 10.0
 # Prior, chosen: pseudo rows at evenly spaced quantiles of p. Together they count as PSEUDO_WEIGHT
 # checked rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
-# Probabilities are clipped to this distance from 0 and 1, so that logits are finite.
+# Safeguard: probabilities are at least this far from 0 and 1, so that logits are finite.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
@@ -39,12 +39,13 @@ def recalibrate(
 ) -> FloatArray:
     """Return probabilities of wrong labels, recalibrated with rows that a person checked.
 
-    `probability_wrong` (n_rows,) is from a model that was not fitted on the checks; it is NaN for
-    rows without a label, and stays NaN. `checked_rows` (n_checked,) are unique positions, and
-    `wrong` (n_checked,) whether their labels are wrong. Rows without a label are ignored.
+    `probability_wrong` (n_rows,) is from a model that was not fitted on the checked labels. It is
+    NaN for rows without a label, and stays NaN. `checked_rows` (n_checked,) are unique positions;
+    `wrong` (n_checked,) says whether their labels are wrong. Checked rows without a label are
+    ignored.
 
-    The ranking does not change, except for the checked rows, which get 1 or 0. Isotonic regression
-    may give several rows the same probability.
+    A checked row gets the probability 1 or 0. The ranking of the other rows does not change, but
+    several of them may get the same probability.
 
     Examples
     --------
@@ -53,8 +54,8 @@ def recalibrate(
     array([1.  , 0.28, 1.  , 0.44,  nan])
     """
     is_known = ~np.isnan(probability_wrong)
-    counts = is_known[checked_rows]
-    rows, y = checked_rows[counts], wrong[counts]
+    has_label = is_known[checked_rows]
+    rows, y = checked_rows[has_label], wrong[has_label]
     result = probability_wrong.astype(np.float64)
     if not len(rows):
         return result
@@ -62,16 +63,17 @@ def recalibrate(
     p = result[is_known]
     # Sort, so that the order of the rows does not change the rounding of sums.
     by_p = np.lexsort((y, result[rows]))
-    own = np.quantile(p, PSEUDO_QUANTILES)
-    x, targets = np.append(result[rows][by_p], own), np.append(y[by_p].astype(np.float64), own)
-    weights = np.append(np.ones(len(rows)), np.full(len(own), PSEUDO_WEIGHT / len(own)))
+    pseudo = np.quantile(p, PSEUDO_QUANTILES)
+    x = np.append(result[rows][by_p], pseudo)
+    targets = np.append(y[by_p].astype(np.float64), pseudo)
+    weights = np.append(np.ones(len(rows)), np.full(len(pseudo), PSEUDO_WEIGHT / len(pseudo)))
     result[is_known] = fit(p, x, targets, weights)
     result[rows] = y
     return result
 
 
 def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Fit the shift a and the slope b on x, y and weights; return the recalibrated p."""
+    """Return the probabilities p, recalibrated by the shift a and the slope b that fit x and y."""
     z = bounded_logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
@@ -85,18 +87,19 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
 
     bounds = [(None, None), (-MOST_LOG_SLOPE, MOST_LOG_SLOPE)]
     exact = {"ftol": 0.0, "gtol": 1e-10}  # two parameters: full precision is cheap
-    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
-    a, log_b = found.x
+    a, log_b = minimize(
+        loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options=exact
+    ).x
     return np.asarray(expit(a + np.exp(log_b) * bounded_logit(p)))
 
 
 def bounded_logit(p: FloatArray) -> FloatArray:
-    """Return the logits of probabilities; 0 and 1 are clipped."""
+    """Return the finite logits of probabilities, which may be 0 or 1."""
     return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 
 def _isotonic(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the prediction of the isotonic regression of y on x at p."""
+    """Return the isotonic regression of y on x, evaluated at p."""
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     regression.fit(x, y, sample_weight=weights)
     return np.asarray(regression.predict(p))

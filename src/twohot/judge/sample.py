@@ -1,8 +1,8 @@
 """The sample: rows in memory, along their principal axes, assigned to folds.
 
 If there are few enough rows, the sample has all labelled rows. Otherwise it has rows of every
-class, spread evenly over their distance from the mean. The remaining rows are judged by the same
-model, block by block.
+class, spread evenly over their distance from the mean. The label model is fitted on the sample. It
+judges the other rows block by block.
 """
 
 import warnings
@@ -22,35 +22,25 @@ from twohot.base import (
     check_count,
     is_integer,
 )
-from twohot.judge.folds import (
-    assign_folds,
-    duplicate_groups,
-    merge_groups,
-    numbered,
-    ungroup_most,
-)
-from twohot.judge.nearest import nearest_rows
+from twohot.judge.folds import N_FOLDS, assign_folds, duplicate_groups, split_large, with_copies
+from twohot.judge.nearest import ABSENT, nearest_rows
 from twohot.probes import LABELS
 from twohot.rows import Block, Coordinates, shares_of_labels
-
-# Chosen: five folds, the usual number in cross-validation.
-N_FOLDS = 5
-
-NO_GROUP = -1
 
 # Names of columns stored with the rows: codes of the labels, NO_LABEL for none; `all_groups` and
 # `shared` of a `Sample`; and the groups of `joined_groups`.
 GIVEN, GROUP, SHARED, JOINED = "given", "group", "shared", "joined"
 
-# Cost: maximum number of rows, and of rows times classes, for fitting the weights. With so many
-# rows, the weights of ten members are exact to a few hundredths.
+# Cost: maximum number of rows, and of rows times classes, for fitting the weights of the label
+# model. With so many rows, the weights of ten members are exact to a few hundredths.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
-# Memory: maximum rows of a sample, and rows times classes. The logits of one member take 40 MB.
+# Memory: maximum number of rows of a sample, and of rows times classes. The logits of one member
+# then take 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
 
-# Chosen, cost: number of leading principal axes for the library's fits. Twice as many take twice as
-# long and change no choice.
+# Cost: number of leading principal axes for the library's fits. Twice as many take twice as long
+# and change no choice.
 SEARCH_AXES = 256
 
 
@@ -66,13 +56,13 @@ class Sample:
     folds: IntArray  # (n,), the fold that holds out each row
     order: FloatArray  # (n,), distance of each row from the mean
     n_classes: int
-    whole: Coordinates  # of all rows
-    searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
-    all_groups: IntArray  # (n_rows,), groups of all rows; NO_GROUP if none is in the sample
-    shared: BoolArray  # (n_rows,), whether a row's group has other rows, among all rows
+    whole: Coordinates  # all rows
+    searched: Coordinates  # the rows of the sample, along SEARCH_AXES of the leading axes
+    all_groups: IntArray  # (n_rows,), groups of all rows; ABSENT for groups outside the sample
+    shared: BoolArray  # (n_rows,), whether other labelled rows are in the row's group
     copy_distance: float = 0.0  # maximum distance of copies, after scaling to unit length
-    n_copies: int = 0  # number of rows whose copies are all in the same fold
-    n_split: int = 0  # number of rows with a copy in another fold
+    n_copies: int = 0  # number of rows that have copies, all in the fold of the row
+    n_split: int = 0  # number of rows that have a copy in another fold
 
     @property
     def n_folds(self) -> int:
@@ -81,9 +71,9 @@ class Sample:
 
     @cached_property
     def model_rows(self) -> IntArray:
-        """Rows for fitting the weights: whole folds, then some rows of the next fold.
+        """Positions of the rows for fitting the weights: whole folds, and a part of the next fold.
 
-        The rows of the next fold are spread evenly over the distance from the mean. So they do not
+        The rows of this part are spread evenly over the distance from the mean. So they do not
         depend on the order of the rows.
         """
         most = min(MODEL_ROWS, MODEL_CELLS // self.n_classes + 1)
@@ -93,9 +83,9 @@ class Sample:
         ends = np.cumsum(np.bincount(self.folds))
         next_fold = int(np.searchsorted(ends, most, side="right"))
         start = int(ends[next_fold - 1]) if next_fold else 0
-        last, n_more = ranked[start : ends[next_fold]], most - start
-        some = last[np.arange(n_more) * len(last) // max(n_more, 1)]
-        return np.sort(np.concatenate([ranked[:start], some]))
+        last = ranked[start : ends[next_fold]]
+        part = last[spaced(most - start, len(last))]
+        return np.sort(np.concatenate([ranked[:start], part]))
 
     @property
     def points(self) -> FloatArray:
@@ -103,27 +93,26 @@ class Sample:
         return np.asarray(self.searched.rows.X)
 
     @property
-    def reading(self) -> FloatArray:
+    def basis(self) -> FloatArray:
         """The matrix (d, m) that maps a prepared row to a point."""
         rows, axes = self.whole.rows, self.whole.leading().axes
         # With fewer rows than features, the rows are already stored along their axes.
-        own = (
-            np.eye(rows.n_columns) if axes.basis is None else axes.reading(intercept=rows.intercept)
-        )
-        return own[:, own.shape[1] - self.points.shape[1] :]
+        is_along = axes.basis is None
+        wide = np.eye(rows.n_columns) if is_along else axes.reading(intercept=rows.intercept)
+        return wide[:, wide.shape[1] - self.points.shape[1] :].astype(rows.dtype)
 
     def attach_labels(self, codes: IntArray) -> None:
-        """Store the labels (n_rows,) and the groups of all rows with the rows, as columns."""
+        """Store the labels and groups of all rows (n_rows,) as columns of the rows."""
         rows = self.whole.rows
         for name, values in {GIVEN: codes, GROUP: self.all_groups, SHARED: self.shared}.items():
             rows.attach(name, values)
         if JOINED not in rows.columns:
-            basis = self.reading.astype(rows.dtype)
-            rows.derive(JOINED, joined_groups, self.points, self.groups, self.copy_distance, basis)
+            shared = self.points, self.groups, self.copy_distance, self.basis
+            rows.derive(JOINED, joined_groups, *shared)
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
-    """Return the size of the sample.
+    """Return the number of rows of the sample; it has at least two rows per fold, if possible.
 
     Examples
     --------
@@ -143,30 +132,30 @@ def draw_sample(
     groups: IntArray | None = None,
     random_state: Any = 0,
 ) -> Sample:
-    """Return the sample of prepared rows with given labels; rows without one have code -1.
+    """Return a sample of the labelled rows, assigned to folds.
 
     `whole` are all prepared rows, in memory or remote. `codes`, `weights`, `groups` and `order`
     (the distance from the mean) have shape (n_rows,). `cv` is a number of folds, a splitter, pairs
     of training and held-out rows, or None for the default folds.
     """
     n_classes = whole.rows.n_classes
-    counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
-    index = spread_rows(np.flatnonzero(counted), codes, order, n_classes)
+    is_used = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
+    index = spread_rows(np.flatnonzero(is_used), codes, order, n_classes)
     wide = whole.leading().in_axes(index)
     wide.rows.attach(LABELS, codes[index])
     searched = wide.leading(SEARCH_AXES)
     near, copy_distance = duplicate_groups(
         directions(np.asarray(searched.rows.X)), n_jobs=searched.rows.n_jobs
     )
-    copies = ungroup_most(near, N_FOLDS)
-    own = copies if groups is None else with_copies(groups[index], copies, N_FOLDS)
+    copies = split_large(near)
+    together = with_copies(None if groups is None else groups[index], copies)
     if cv is None or is_integer(cv):
         n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
         if n_folds > len(index):
             problem = f"has {len(index)} rows with a label and a weight"
             raise ArgumentError("X", problem, f"pass at least {n_folds}, one for each fold.")
         folds = assign_folds(
-            order[index], codes[index], n_folds, groups=own, random_state=random_state
+            order[index], codes[index], n_folds, groups=together, random_state=random_state
         )
         if not folds.any():
             problem = "puts all rows with a label into one group"
@@ -174,13 +163,13 @@ def draw_sample(
     else:
         folds = _folds_of(cv, codes, groups, index)
     n_copies, n_split = _count_copies(copies, folds)
-    all_groups, shared = _of_all_rows(own, index, groups, codes)
+    all_groups, shared = _groups_of_all_rows(together, index, groups, codes)
     return Sample(
         index=index,
         codes=codes[index],
         all_codes=codes,
         weights=None if weights is None else weights[index],
-        groups=own,
+        groups=together,
         folds=folds,
         order=order[index],
         n_classes=n_classes,
@@ -199,14 +188,14 @@ def joined_groups(
 ) -> IntArray:
     """Return the group of each row; a copy of a row of the sample gets the group of that row.
 
-    Rows without a label keep their group, because all fits may predict them. A kernel.
+    A row without a label gets no group in this way, because every fit may predict it. A kernel.
     """
     group = np.array(block.columns[GROUP])
-    alone = np.flatnonzero((group == NO_GROUP) & (block.columns[GIVEN] != NO_LABEL))
+    alone = np.flatnonzero((group == ABSENT) & (block.columns[GIVEN] != NO_LABEL))
     if len(alone):
-        own = (block.prepared() @ basis)[alone]
-        nearest, _ = nearest_rows(points, 1, of=own, n_jobs=1)
-        gaps = directions(own) - directions(points[nearest[:, 0]])
+        rows = (block.prepared() @ basis)[alone]
+        nearest, _ = nearest_rows(points, 1, of=rows, n_jobs=1)
+        gaps = directions(rows) - directions(points[nearest[:, 0]])
         is_copy = np.linalg.norm(gaps, axis=1) <= copy_distance
         group[alone[is_copy]] = groups[nearest[is_copy, 0]]
     return group
@@ -218,43 +207,41 @@ def directions(points: FloatArray) -> FloatArray:
     return np.asarray(points / np.where(lengths > 0, lengths, 1))
 
 
-def _of_all_rows(
-    own: IntArray, index: IntArray, groups: IntArray | None, codes: IntArray
+def _groups_of_all_rows(
+    together: IntArray, index: IntArray, groups: IntArray | None, codes: IntArray
 ) -> tuple[IntArray, BoolArray]:
-    """Return each row's group in the sample, and whether this group has other labelled rows.
+    """Return the group of every row, and whether other labelled rows are in this group.
 
-    `own` (n,) are the groups of the rows of the sample; `groups` (n_rows,) are those of the user.
+    `together` (n,) are the groups of the rows of the sample; `groups` (n_rows,) are those of the
+    user. A group of the user that has no row in the sample becomes ABSENT.
     """
-    found = np.full(len(codes), NO_GROUP, dtype=np.intp)
-    shared = np.zeros(len(codes), dtype=bool)
-    if groups is not None:
-        labelled = codes >= 0
-        of_named = np.full(int(groups.max()) + 1, NO_GROUP, dtype=np.intp)
-        of_named[groups[index]] = own
-        found = of_named[groups]
-        shared = np.bincount(groups[labelled], minlength=len(of_named))[groups] > labelled
-    found[index] = own
-    shared[index] |= np.bincount(own)[own] > 1
-    return found, shared
-
-
-def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
-    """Return the user's groups, merged if they share copies.
-
-    Copies may link many groups into a chain that is larger than a fold. Then most rows would be
-    held out at once, and fits would have few rows. So the groups of such a chain are not merged.
-    """
-    chains = merge_groups(groups, copies)
-    is_large = np.bincount(chains)[chains] > len(chains) / n_folds
-    return numbered(np.where(is_large, len(chains) + groups, chains))
+    groups = np.arange(len(codes)) if groups is None else groups
+    number = np.full(int(groups.max()) + 1, ABSENT, dtype=np.intp)
+    number[groups[index]] = together
+    labelled = codes >= 0
+    shared = np.bincount(groups[labelled], minlength=len(number))[groups] > labelled
+    shared[index] |= np.bincount(together)[together] > 1
+    return number[groups], shared
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
     """Count rows whose copies are all in their fold, and rows with a copy in another fold."""
-    _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
-    placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
-    n_places = np.bincount(placed[:, 0], minlength=len(sizes))
-    return int(sizes[(sizes > 1) & (n_places == 1)].sum()), int(sizes[n_places > 1].sum())
+    _, first, group, sizes = np.unique(
+        copies, return_index=True, return_inverse=True, return_counts=True
+    )
+    is_split = np.bincount(group, folds != folds[first[group]]) > 0
+    return int(sizes[(sizes > 1) & ~is_split].sum()), int(sizes[is_split].sum())
+
+
+def spaced(n: int, n_rows: int) -> IntArray:
+    """Return n positions among `n_rows`, evenly spaced from the first.
+
+    Examples
+    --------
+    >>> spaced(3, 9)
+    array([0, 3, 6])
+    """
+    return np.arange(n) * n_rows // max(n, 1)
 
 
 def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:
@@ -263,18 +250,16 @@ def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: i
     if most == len(rows):
         return rows
     sizes = np.bincount(codes[rows], minlength=n_classes)
-    shares = shares_of_labels(sizes, most)
+    drawn = shares_of_labels(sizes, most)
     ranked = rows[np.lexsort((order[rows], codes[rows]))]
     starts = np.cumsum(sizes) - sizes
-    places = [
-        start + (np.arange(share) * size) // max(share, 1)
-        for start, size, share in zip(starts, sizes, shares, strict=True)
-    ]
+    triples = zip(starts, drawn, sizes, strict=True)
+    places = [start + spaced(n_drawn, size) for start, n_drawn, size in triples]
     return np.sort(ranked[np.concatenate(places)])
 
 
 def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray) -> IntArray:
-    """Return for each row of the sample the fold of `cv` that holds it out.
+    """Return the fold of `cv` that holds out each row of the sample.
 
     Raise if a labelled row is held out more than once or never. Folds that hold out no row of the
     sample are ignored.
@@ -283,16 +268,16 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         advice = "pass None, a number of folds, a splitter of scikit-learn or pairs of row numbers."
         raise ArgumentError({"cv": cv}, "is not allowed", advice)
-    with warnings.catch_warnings():  # even a splitter that ignores groups may keep them together
+    with warnings.catch_warnings():  # a splitter that ignores groups may still keep them together
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         pairs = list(cv.split(np.zeros((n_rows, 1)), codes, groups) if hasattr(cv, "split") else cv)
-    folds = np.full(n_rows, -1)
+    folds = np.full(n_rows, ABSENT)
     held_out = np.zeros(n_rows, dtype=np.intp)
     for number, pair in enumerate(pairs):
         try:
             _, rows = (np.arange(n_rows)[np.asarray(each)] for each in pair)
         except (IndexError, TypeError, ValueError) as error:
-            problem = f"has a split that is not a pair of row arrays ({error})"
+            problem = f"has a split that is not a pair of arrays of row numbers ({error})"
             advice = f"pass the training rows and the held-out rows, from 0 to {n_rows - 1}."
             raise ArgumentError("cv", problem, advice) from error
         folds[rows] = number
@@ -300,15 +285,14 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
     if len(pairs) < 2 or (held_out[codes >= 0] != 1).any():
         problem = "does not hold out every row with a label exactly once"
         raise ArgumentError("cv", problem, "pass folds that do, such as KFold, or a number.")
-    present, found = np.unique(folds[index], return_inverse=True)
+    present, place = np.unique(folds[index], return_inverse=True)
     if len(present) < 2:
         problem = "holds out all rows with a label and a weight at once"
         raise ArgumentError("cv", problem, "pass at least two such folds, or a number of folds.")
     if groups is not None:
-        _, group = np.unique(groups[index], return_inverse=True)
-        first = np.zeros(len(index), dtype=np.intp)
-        first[group] = found
-        if (first[group] != found).any():
+        fold_of_group = np.zeros(int(groups.max()) + 1, dtype=np.intp)
+        fold_of_group[groups[index]] = place
+        if (fold_of_group[groups[index]] != place).any():
             advice = "pass folds that do not, such as GroupKFold, or a number of folds."
             raise ArgumentError("cv", "puts rows of one group in different folds", advice)
-    return found
+    return place

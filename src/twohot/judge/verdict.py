@@ -1,42 +1,43 @@
 """The verdict on every row: its most probable classes, and whether its label is wrong.
 
-Rows of the sample are judged by cross-validated fits. Rows outside the sample are judged block by
-block, by two kinds of fits: the mean of the fits of all folds, and the leave-one-out discriminant
-of all rows. If the group of such a row is in the sample, the fits without that group judge it.
+Cross-validated fits judge the rows of the sample. The rows outside the sample are judged block by
+block, by the mean of the fits of all folds, and by the leave-one-out discriminant of all rows. If
+the sample has rows of the group of such a row, fits without this group judge it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from twohot.base import NO_LABEL, BoolArray, FloatArray, IntArray, Matrix
 from twohot.judge.distillation import Anchored, shifted
-from twohot.judge.folds import NO_FOLD
 from twohot.judge.label_model import (
     MOST_DENSE,
     REFUTED,
-    SMALLEST,
     centre,
     design_effect,
     log_softmax,
     posterior,
     row_likelihoods,
-    shares_of,
+    unit_weights,
     z_score,
 )
-from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
-from twohot.judge.sample import GIVEN, GROUP, JOINED, NO_GROUP, SHARED, Sample
+from twohot.judge.nearest import ABSENT, VotesRecipe, nearest_rows, vote_logits
+from twohot.judge.sample import GIVEN, GROUP, JOINED, SHARED, Sample
 from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits, one_hot
 from twohot.rows import Block
 
-# Display: progress lines for the rows outside the sample.
+# Display: number of progress lines for the rows outside the sample.
 PROGRESS_LINES = 10
 
-LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
-# Why the lower bound of the share of wrong labels is 0. A held-out likelihood cannot distinguish
+# Definition: above this probability, a label is more likely wrong than right.
+LIKELY_WRONG = 0.5
+
+# Why the lower bound of the fraction of wrong labels is 0. A held-out likelihood cannot distinguish
 # uniform noise from a classifier of low confidence, unless there are many rows.
 WHY_ZERO = (
     "The lower bound is 0 because these labels alone cannot distinguish label errors from "
@@ -46,26 +47,26 @@ WHY_ZERO = (
 
 @dataclass(frozen=True, eq=False)
 class LabelVerdict:
-    """The verdict on every row: the most probable classes, and whether the label is wrong."""
+    """The most probable classes of every row, and whether its label is wrong."""
 
     codes: IntArray  # (n_rows,), given labels; NO_LABEL for none
-    first: IntArray  # (n_rows,), the most probable class, without regard to the label
+    first: IntArray  # (n_rows,), the most probable class, computed without the label
     second: IntArray  # (n_rows,), the second most probable class
     confidence: FloatArray  # (n_rows,), probability of the class `first`
     runner_up: FloatArray  # (n_rows,), probability of the class `second`
     doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without a label
-    share: float  # estimated share of wrong labels
-    interval: tuple[float, float]  # interval of the share
+    share: float  # estimated fraction of wrong labels
+    interval: tuple[float, float]  # lower and upper bound of this fraction
     learnt: bool  # whether the features predict labels better than class frequencies alone
     n_classes: int
-    n_copies: int = 0  # number of rows with copies that are judged by fits without their copies
-    n_split: int = 0  # number of rows with copies that are judged by fits with some copies
+    n_copies: int = 0  # rows with copies that are judged by fits without these copies
+    n_split: int = 0  # rows with copies that are judged by fits with one of these copies
 
     @cached_property
     def eligible(self) -> BoolArray:
-        """Labels that may be flagged (n_rows,): another class is more probable than the label.
+        """Labels that may be flagged (n_rows,): those that differ from the most probable class.
 
-        The only row of a class is never flagged, because no fit can predict its class.
+        The only row of a class is never flagged, because no held-out fit can predict this class.
         """
         labelled = self.codes != NO_LABEL
         sizes = np.bincount(self.codes[labelled], minlength=self.n_classes)
@@ -82,7 +83,10 @@ class LabelVerdict:
 
     @property
     def corruption(self) -> Matrix:
-        """Share of each true class (row) with each given label (column), according to the flags."""
+        """Fraction of each true class (row) with each given label (column).
+
+        The true class of a flagged row is its most probable class; that of others is the label.
+        """
         labelled = self.codes >= 0
         true = np.where(self.flag(), self.first, self.codes)[labelled]
         return count_transitions(true, self.codes[labelled], self.n_classes)
@@ -108,19 +112,17 @@ def reach_verdict(
     columns = judge_columns(log_p, last.model.noise, codes[sample.index])
     if len(sample.index) < len(codes):
         sample.attach_labels(codes)
-        found: list[FloatArray] = []
-        n_judged = 0
+        blocks: list[FloatArray] = []
+        n_judged = n_lines = 0
         for block in sample.whole.rows.map(judged, BlockJudge.of(anchored)):
-            found.append(block)
+            blocks.append(block)
             n_judged += len(block)
-            tenths = (
-                PROGRESS_LINES * each // len(codes) for each in (n_judged - len(block), n_judged)
-            )
-            if say is not None and len(set(tenths)) > 1:
+            if say is not None and PROGRESS_LINES * n_judged // len(codes) > n_lines:
+                n_lines = PROGRESS_LINES * n_judged // len(codes)
                 say(f"judged {n_judged:,} of {len(codes):,} rows")
-        everything = np.concatenate(found)
-        everything[sample.index] = columns
-        columns = everything
+        all_columns = np.concatenate(blocks)
+        all_columns[sample.index] = columns
+        columns = all_columns
     return verdict_of(anchored, columns, codes)
 
 
@@ -151,14 +153,15 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
 def judge_columns(log_p: FloatArray, noise: FloatArray, codes: IntArray) -> FloatArray:
     """Return (n, 5): the two most probable classes, their probabilities, and P(label is wrong).
 
-    `log_p` (n, K) are log-probabilities of the true class; they are overwritten. `noise` is Q.
+    `log_p` (n, K) are log-probabilities of the true class, which are overwritten. `noise` is Q (see
+    `label_model`).
     """
     rows, labelled = np.arange(len(codes)), np.flatnonzero(codes != NO_LABEL)
-    own = codes[labelled]
+    label = codes[labelled]
     p = np.exp(log_p)
-    given = np.einsum("ij,ij->i", p[labelled], noise.T[own]) + np.finfo(np.float64).tiny
+    given = np.einsum("ij,ij->i", p[labelled], noise.T[label]) + np.finfo(np.float64).tiny
     doubt = np.full(len(codes), np.nan)
-    doubt[labelled] = 1 - p[labelled, own] * noise[own, own] / given
+    doubt[labelled] = 1 - p[labelled, label] * noise[label, label] / given
     first = log_p.argmax(axis=1)
     log_p[rows, first] = -np.inf
     second = log_p.argmax(axis=1)
@@ -169,41 +172,38 @@ def has_learnt(anchored: Anchored) -> bool:
     """Return whether the label model predicts labels better than class frequencies do.
 
     This is a one-sided test of the mean difference in held-out log-likelihood. Predictions must
-    also agree with the labels more often than by chance. On random features, leave-one-out
-    predictions are mostly wrong, and a label model with much noise could still gain likelihood.
+    also equal the labels more often than by chance. On random features, leave-one-out predictions
+    are mostly wrong, and a label model with much noise could still gain likelihood.
     """
     sample, first = anchored.sample, anchored.first
-    n_classes, weights = sample.n_classes, sample.weights
-    predicted = first.predicted
-    given = np.bincount(sample.codes, weights, n_classes)
-    shares = given / given.sum()
-    agreement = np.average(predicted == sample.codes, weights=weights)
-    by_chance = np.bincount(predicted, weights, n_classes) @ shares / given.sum()
-    alone = np.log(np.maximum(shares, SMALLEST))[sample.codes]
-    gain = row_likelihoods(first.model, first.logits, sample.codes) - alone
+    codes, predicted, weights = sample.codes, first.predicted, sample.weights
+    sizes = np.bincount(codes, weights, sample.n_classes)
+    frequencies = sizes / sizes.sum()
+    agreement = np.average(predicted == codes, weights=weights)
+    by_chance = np.bincount(predicted, weights, sample.n_classes) @ frequencies / sizes.sum()
+    gain = row_likelihoods(first.model, first.logits, codes) - np.log(frequencies[codes])
     return bool(agreement > by_chance and z_score(gain, sample.groups) > REFUTED)
 
 
 def share_interval(anchored: Anchored) -> tuple[float, float]:
-    """Return a lower and an upper bound of the share of wrong labels.
+    """Return a lower and an upper bound of the fraction of wrong labels.
 
     For the lower bound, the noise is reduced as far as a test at level 5 % does not reject it. For
-    the upper bound, every label that differs from the held-out prediction counts as wrong, and the
-    other labels count by their probability. Both bounds are widened by two standard errors.
+    the upper bound, a label that differs from the held-out prediction counts as wrong. Other labels
+    count by their probability of being wrong. Both bounds are widened by two standard errors.
     """
     sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
     doubt = anchored.doubt(stage)
-    upper = np.where(stage.predicted != sample.codes, 1.0, doubt)
-    most = float(np.average(upper, weights=sample.weights))
-    least = share * stage.read.least
-    weight = shares_of(sample.weights, len(doubt))
+    highest = np.where(stage.predicted != sample.codes, 1.0, doubt)
+    most = float(np.average(highest, weights=sample.weights))
+    weight = unit_weights(sample.weights, len(doubt))
 
-    def errors(rate: float, wrong: FloatArray) -> float:
+    def two_errors(rate: float, wrong: FloatArray) -> float:
         effect = design_effect(weight * (wrong - rate), sample.groups)
         return 2 * float(np.sqrt(rate * (1 - rate) * (weight @ weight) * effect))
 
-    least = max(0.0, least - errors(share, doubt))
-    return least, min(1.0, most + errors(most, upper))
+    low = share * stage.read.least - two_errors(share, doubt)
+    return max(0.0, low), min(1.0, most + two_errors(most, highest))
 
 
 # Rows outside of the sample -----------------------------------------------------------------------
@@ -211,49 +211,49 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class BlockJudge:
-    """Judges blocks of rows by fits without their groups.
+    """Judges blocks of rows by fits without the groups of these rows.
 
-    A row outside the sample was used in no fit, but its group may be in the sample: the user passed
-    the group, or a row of the sample is a copy. Then the row is judged by the fits without the
-    group's fold, and by the votes of other groups. Otherwise it is judged by the mean of the fits
-    of all folds. The discriminant of all rows leaves out only the row itself. So, if other rows of
-    the group have labels, the discriminants of the sample are used instead.
+    No fit used a row outside the sample. But the sample may have rows of its group: the user passed
+    this group, or a row of the sample is a copy. Then the row is judged by the fits without the
+    fold of this group, and by the votes of other groups. Otherwise it is judged by the mean of the
+    fits of all folds. The discriminant of all rows leaves out only the row itself. So, if other
+    rows of the group have labels, the discriminants of the sample are used instead.
     """
 
-    points: FloatArray  # (n, m), of the sample
-    groups: IntArray  # (n,)
+    points: FloatArray  # (n, m), the rows of the sample
+    groups: IntArray  # (n,), their groups
     fold_of: IntArray  # fold of each group; one of several if a splitter splits copies
     basis: FloatArray  # (d, m), maps prepared rows to points
-    noise: FloatArray  # (K, K)
+    noise: FloatArray  # (K, K), Q
     linear: "FoldLogits"  # weighted sum of the linear members
-    discriminant: tuple[float, FloatArray, ClassMoments, float] | None
-    others: "FoldLogits"  # weighted sum of the sample's discriminants
-    voters: list[tuple[float, int]]  # weights, and numbers of voters
+    discriminant: tuple[float, FloatArray, ClassMoments, float] | None  # weight, and its arguments
+    sample_discriminant: "FoldLogits"  # weighted discriminants of the sample
+    voters: list[tuple[float, int]]  # weight and number of voters, of each member that votes
     voted: FloatArray  # (n, K), targets of the rows of the sample, for votes
 
     @classmethod
     def of(cls, anchored: Anchored) -> "BlockJudge":
-        """Return the judge of the last round."""
+        """Return the judge by the label model of the last round."""
         sample, stage, library = anchored.sample, anchored.last, anchored.library
-        rows, searched, n_axes = sample.whole.rows, sample.searched, sample.points.shape[1]
-        linear, others = (FoldLogits.zero(sample) for _ in range(2))
+        n_axes = sample.points.shape[1]
+        linear, sample_discriminant = FoldLogits.zero(sample), FoldLogits.zero(sample)
         voters, discriminant = [], None
-        for each, weight in zip(stage.members, stage.model.weights.tolist(), strict=True):
+        for member, weight in zip(stage.members, stage.model.weights.tolist(), strict=True):
+            recipe: Any = member.recipe
             if weight == 0:
                 continue
-            if isinstance(each.recipe, VotesRecipe):
-                voters.append((weight, each.recipe.n_voters))
-            elif isinstance(each.recipe, DiscriminantRecipe):
-                moments, shrinkage = library.moments, each.recipe.shrinkage
-                discriminant = weight, moments.read.astype(rows.dtype), moments, shrinkage
-                for fold, (coef, offset) in enumerate(library.discriminants(shrinkage)):
-                    others.add(fold, weight * coef, weight * offset)
+            if isinstance(recipe, VotesRecipe):
+                voters.append((weight, recipe.n_voters))
+            elif isinstance(recipe, DiscriminantRecipe):
+                moments, shrinkage = library.moments, recipe.shrinkage
+                basis = moments.read.astype(sample.whole.rows.dtype)
+                discriminant = weight, basis, moments, shrinkage
+                sample_discriminant.add(weight, library.discriminants(shrinkage))
             else:
-                own = each.recipe.coordinates(searched)
-                for fold, end in enumerate(each.ends):
-                    coef = weight * own.on_rows(end.coef)
-                    linear.add(fold, coef[:, :n_axes], coef[:, n_axes:].sum(axis=1))
-        fold_of = np.full(int(sample.groups.max()) + 1, NO_FOLD)
+                axes = recipe.coordinates(sample.searched)
+                coefs = [axes.on_rows(end.coef) for end in member.ends]
+                linear.add(weight, [(c[:, :n_axes], c[:, n_axes:].sum(axis=1)) for c in coefs])
+        fold_of = np.full(int(sample.groups.max()) + 1, ABSENT)
         fold_of[sample.groups] = sample.folds
         voted = stage.targets
         if voted is None:
@@ -262,11 +262,11 @@ class BlockJudge:
             points=sample.points,
             groups=sample.groups,
             fold_of=fold_of,
-            basis=sample.reading.astype(rows.dtype),
+            basis=sample.basis,
             noise=stage.model.noise,
             linear=linear,
             discriminant=discriminant,
-            others=others,
+            sample_discriminant=sample_discriminant,
             voters=voters,
             voted=np.asarray(voted, dtype=np.float32),
         )
@@ -274,37 +274,29 @@ class BlockJudge:
     def log_probabilities(self, block: Block) -> FloatArray:
         """Return log p (rows, K) of the true classes."""
         points, group = block.prepared() @ self.basis, block.columns[JOINED]
-        folds = np.where(group >= 0, self.fold_of[group], NO_FOLD)
+        folds = np.where(group == ABSENT, ABSENT, self.fold_of[group])
         logits = self.linear.of(points, folds)
         if self.discriminant is not None:
             weight, basis, moments, shrinkage = self.discriminant
-            found = weight * centre(left_out_logits(block, basis, moments, shrinkage))
+            left_out = weight * centre(left_out_logits(block, basis, moments, shrinkage))
             # The discriminant of all rows was fitted on other labels of the group, or on a copy.
-            others = block.columns[SHARED] | (group != block.columns[GROUP])
-            found[others] = self.others.of(points[others], folds[others])
-            logits = logits + found
+            shared = block.columns[SHARED] | (group != block.columns[GROUP])
+            left_out[shared] = self.sample_discriminant.of(points[shared], folds[shared])
+            logits = logits + left_out
         if self.voters:
-            nearest = self._nearest(points, group)
+            n_nearest = max(n_voters for _, n_voters in self.voters)
+            known = {"groups": self.groups, "row_groups": group}
+            nearest, _ = nearest_rows(self.points, n_nearest, of=points, n_jobs=1, **known)
             for weight, n_voters in self.voters:
                 logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
         return log_softmax(logits)
 
-    def _nearest(self, points: FloatArray, group: IntArray) -> IntArray:
-        """Return the nearest rows of the sample for each row, without rows of its own group."""
-        n_nearest = max(n_voters for _, n_voters in self.voters)
-        nearest = np.empty((len(points), n_nearest), dtype=np.intp)
-        alone, held = (np.flatnonzero((group == NO_GROUP) == each) for each in (True, False))
-        nearest[alone], _ = nearest_rows(self.points, n_nearest, of=points[alone], n_jobs=1)
-        others = {"groups": self.groups, "own": group[held]}
-        nearest[held], _ = nearest_rows(self.points, n_nearest, of=points[held], n_jobs=1, **others)
-        return nearest
-
 
 @dataclass(frozen=True, eq=False)
 class FoldLogits:
-    """Coefficients of one fit per fold, without the fold's rows, and the mean of these fits."""
+    """Coefficients of one fit per fold, without the rows of this fold, and the mean of the fits."""
 
-    coef: FloatArray  # (folds + 1, K, m); the last entry, number NO_FOLD, is the mean
+    coef: FloatArray  # (folds + 1, K, m); the last entry, number ABSENT, is the mean
     offset: FloatArray  # (folds + 1, K), intercepts
 
     @classmethod
@@ -313,24 +305,25 @@ class FoldLogits:
         shape = sample.n_folds + 1, sample.n_classes
         return cls(np.zeros((*shape, sample.points.shape[1])), np.zeros(shape))
 
-    def add(self, fold: int, coef: FloatArray, offset: FloatArray) -> None:
-        """Add coefficients of the fit without `fold` to that fold's sum and to the mean."""
-        for place, share in ((fold, 1.0), (NO_FOLD, 1 / (len(self.coef) - 1))):
-            self.coef[place] += share * coef
-            self.offset[place] += share * offset
+    def add(self, weight: float, fits: Iterable[tuple[FloatArray, FloatArray]]) -> None:
+        """Add `weight` times the coefficients and intercepts of fits, one per fold."""
+        for fold, (coef, offset) in enumerate(fits):
+            for place, part in ((fold, 1.0), (ABSENT, 1 / (len(self.coef) - 1))):
+                self.coef[place] += part * (weight * coef)
+                self.offset[place] += part * (weight * offset)
 
     def of(self, points: FloatArray, folds: IntArray) -> FloatArray:
-        """Return the centred logits of points; each is predicted by the fit without its fold."""
+        """Return the centred logits of points; the fit without its fold predicts each point."""
         logits = np.empty((len(points), self.coef.shape[1]))
         for fold in np.unique(folds):
-            some = folds == fold
-            logits[some] = points[some] @ self.coef[fold].T + self.offset[fold]
+            rows = folds == fold
+            logits[rows] = points[rows] @ self.coef[fold].T + self.offset[fold]
         return centre(logits)
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorTargets:
-    """The posterior of the true classes as soft labels, computed block by block when read."""
+    """Targets of a fit: the posterior of the true classes, computed when a block is read."""
 
     judge: BlockJudge
     name: str = SOFT
@@ -338,12 +331,12 @@ class PosteriorTargets:
     def of(self, block: Block) -> FloatArray:
         """Return the posterior of the rows in a block."""
         log_p = self.judge.log_probabilities(block)
-        found = posterior(log_p, block.columns[GIVEN], self.judge.noise)
-        return found.astype(block.x.dtype)
+        targets = posterior(log_p, block.columns[GIVEN], self.judge.noise)
+        return targets.astype(block.x.dtype)
 
 
 def judged(block: Block, judge: BlockJudge) -> FloatArray:
-    """Return the columns of `judge_columns` for a block. A kernel."""
+    """Return the result of `judge_columns` for a block. A kernel."""
     return judge_columns(judge.log_probabilities(block), judge.noise, block.columns[GIVEN])
 
 
@@ -356,11 +349,12 @@ def choose_flags(
     budget: int | None = None,
     precision: float | None = None,
 ) -> BoolArray:
-    """Return flags for the eligible rows with the largest `doubt`.
+    """Return which rows to flag: eligible rows with the largest probability of a wrong label.
 
-    With `budget`, there are at most that many flags. With `precision`, there are as many flags as
-    possible with a mean doubt of at least `precision`. With neither, the number of flags maximises
-    the expected F1. For flagged rows S, this is 2 · Σ_S doubt / (|S| + Σ doubt).
+    This probability is `doubt` (n_rows,); NaN means no label. With `budget`, there are at most that
+    many flags. With `precision`, there are as many flags as possible with a mean doubt of at least
+    `precision`. With neither, the number of flags maximises the expected F1. For flagged rows S,
+    this is 2 · Σ_S doubt / (|S| + Σ doubt).
 
     Examples
     --------
@@ -372,16 +366,16 @@ def choose_flags(
     """
     rows = np.flatnonzero(eligible)
     order = rows[np.argsort(-doubt[rows], kind="stable")]
-    found, numbers = np.cumsum(doubt[order]), np.arange(1, len(order) + 1)
+    n_wrong, numbers = np.cumsum(doubt[order]), np.arange(1, len(order) + 1)
     if budget is not None:
         n_flagged = budget
     elif precision is not None:
         # Allow for rounding: in floating point, .8 + .8 + .8 is less than 3 · .8.
         rounding = np.finfo(np.float64).eps * numbers
-        kept = np.flatnonzero(found >= (precision - rounding) * numbers)
-        n_flagged = int(kept[-1]) + 1 if kept.size else 0
+        allowed = numbers[n_wrong >= (precision - rounding) * numbers]
+        n_flagged = int(allowed.max(initial=0))
     else:
-        expected = 2 * found / (numbers + np.nansum(doubt))
+        expected = 2 * n_wrong / (numbers + np.nansum(doubt))
         n_flagged = int(expected.argmax()) + 1 if len(order) and expected.max() > 0 else 0
     flagged = np.zeros(len(doubt), dtype=bool)
     flagged[order[:n_flagged]] = True
@@ -389,18 +383,17 @@ def choose_flags(
 
 
 def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix:
-    """Return the share of each true class (row) with each given label (column).
+    """Return the fraction of each true class (row) with each given label (column).
 
-    If there are many classes, the matrix is sparse.
+    If there are many classes, the matrix is sparse. A class without rows has no noise.
     """
     if n_classes > MOST_DENSE:
         sizes = np.bincount(true, minlength=n_classes)
         empty = np.flatnonzero(sizes == 0)
-        shares = np.concatenate([1 / sizes[true], np.ones(len(empty))])
+        fractions = np.concatenate([1 / sizes[true], np.ones(len(empty))])
         places = np.append(true, empty), np.append(given, empty)
-        return sp.csr_array((shares, places), shape=(n_classes, n_classes))
+        return sp.csr_array((fractions, places), shape=(n_classes, n_classes))
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), 1)
     sizes = counts.sum(axis=1, keepdims=True)
-    # A class without rows has no noise.
     return np.where(sizes > 0, counts / np.maximum(sizes, 1), np.eye(n_classes))

@@ -1,4 +1,4 @@
-"""Add label noise of a known kind to labels, and make synthetic features."""
+"""Replace labels by wrong ones with known probabilities, and make synthetic features."""
 
 from twohot.base import check_corruption
 from twohot.noise.boundary import boundary_noise

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
     FloatArray,
+    IntArray,
     check_choice,
     check_count,
     counted,
@@ -49,9 +50,10 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
     table : FeatureTable
         Only its classes and superclasses are used.
     kind : {"symmetric", "asymmetric", "pair_flip", "superclass"}
-        See `twohot.noise`; a class is confused with the next one.
+        The function of `twohot.noise` that makes the matrix. "asymmetric" and "pair_flip" confuse
+        each class with the next one.
     noise_rate : float
-        Share of labels that change, from 0 to 1.
+        Fraction of labels that change, from 0 to 1.
 
     Returns
     -------
@@ -72,15 +74,16 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
         problem = "needs the superclass of each class, but this table has none"
         advice = f"set its superclass and superclass_names, or use one of {first_few(BY_NUMBER)}."
         raise ArgumentError({"kind": kind}, problem, advice)
-    # Superclasses are numbered again without gaps, because some may have no class left.
+    # If a superclass has no class, its number is a gap. So superclasses are numbered again.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
 
 
 def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
-    r"""Read a corruption matrix from a file, in the order of the classes; values are unchecked.
+    r"""Read a corruption matrix, with rows and columns in the order of `classes`.
 
-    The file is a `.npy` file in that order, or a CSV file. The first line of a CSV file names the
-    classes, in any order; a line for each true class follows, in the same order.
+    A `.npy` file must have this order. The first line of a CSV file names the classes, in any
+    order. Then follows one line per true class, in the order of the first line. The numbers are not
+    checked here.
 
     Examples
     --------
@@ -94,11 +97,11 @@ def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
     if path.suffix == ".npy":
         return map_array(path)
     columns = csv_columns(path, lambda _: False, has_header=True)
-    if sorted(columns) != sorted(classes) or len(columns[classes[0]]) != len(classes):
+    n_rows = len(next(iter(columns.values())))
+    if sorted(columns) != sorted(classes) or n_rows != len(classes):
         raise ValueError(
-            f"{path} has the columns {first_few(columns)} and "
-            f"{counted(len(next(iter(columns.values()))), 'row')}: name the {len(classes)} classes "
-            "in its first line, with one line per class below."
+            f"{path} has the columns {first_few(columns)} and {counted(n_rows, 'row')}: name the "
+            f"{len(classes)} classes in the first line, and add one line per class below."
         )
     order = [list(columns).index(name) for name in classes]
     return np.column_stack([columns[name] for name in classes])[order]
@@ -119,7 +122,7 @@ def corrupt_table(
     Parameters
     ----------
     table : FeatureTable
-        A table without true labels; its labels are taken as true.
+        A table without true labels; its labels are assumed to be right.
     corruption : array of shape (n_classes, n_classes)
         Row true class, column given label; rows sum to one.
     seed : int
@@ -148,17 +151,12 @@ def corrupt_table(
     [[0.75, 0.25], [0.25, 0.75]]
     """
     rows, name = corrupted_rows(table, split)
-    corrupted = corrupt_labels(
-        table.labels[rows],
-        corruption,
-        exact=exact,
-        random_state=check_count("seed", seed, 0),
-        classes=np.arange(len(table.classes)),
-    )
-    expected = np.sum(corrupted.counts, axis=1) @ (1 - np.diag(np.asarray(corruption, dtype=float)))
-    share = expected / len(rows) if rate is None else rate
-    record = {"kind": kind, "rate": float(share), "seed": int(seed), "exact": bool(exact)}
-    return _noisy(table, rows, corrupted, record | {"split": name})
+    made = corrupt_labels(table.labels[rows], corruption, exact=exact, **_options(table, seed))
+    if rate is None:
+        expected = made.counts.sum(axis=1) @ (1 - np.diag(np.asarray(corruption, dtype=float)))
+        rate = expected / len(rows)
+    record = {"kind": kind, "rate": float(rate), "seed": int(seed), "exact": bool(exact)}
+    return _noisy(table, rows, made, record | {"split": name})
 
 
 def corrupt_table_at_boundary(
@@ -169,7 +167,7 @@ def corrupt_table_at_boundary(
     seed: int,
     split: str | None = None,
 ) -> FeatureTable:
-    """Return a table with wrong labels for rows that look like another class.
+    """Return a table in which rows that look like another class may have the label of that class.
 
     Parameters
     ----------
@@ -178,7 +176,7 @@ def corrupt_table_at_boundary(
     probabilities : array of shape (n_corrupted, n_classes)
         Class probabilities of each labelled row of the split, from a probe fitted to other rows.
     noise_rate : float
-        Expected share of labels that change; see `twohot.noise.boundary_noise`.
+        Expected fraction of labels that change; see `twohot.noise.boundary_noise`.
 
     Returns
     -------
@@ -193,37 +191,37 @@ def corrupt_table_at_boundary(
     3
     """
     rows, name = corrupted_rows(table, split)
-    corrupted = boundary_noise(
-        table.labels[rows],
-        probabilities,
-        noise_rate,
-        random_state=check_count("seed", seed, 0),
-        classes=np.arange(len(table.classes)),
-    )
+    made = boundary_noise(table.labels[rows], probabilities, noise_rate, **_options(table, seed))
     record = {"kind": "boundary", "rate": float(noise_rate), "seed": int(seed), "exact": False}
-    return _noisy(table, rows, corrupted, record | {"split": name})
+    return _noisy(table, rows, made, record | {"split": name})
+
+
+def _options(table: FeatureTable, seed: int) -> dict[str, Any]:
+    """Return the options of `corrupt_labels` and `boundary_noise` for labels stored as codes."""
+    classes = np.arange(len(table.classes))
+    return {"random_state": check_count("seed", seed, 0), "classes": classes}
 
 
 def _noisy(
-    table: FeatureTable, rows: NDArray[np.intp], corrupted: Corrupted, record: dict[str, Any]
+    table: FeatureTable, rows: IntArray, made: Corrupted, record: dict[str, Any]
 ) -> FeatureTable:
     """Return the table with new labels in `rows`, and with `record` in its provenance."""
     labels = np.array(table.labels)
-    labels[rows] = corrupted.given_labels
-    done = record | {
-        "n_rows": len(rows),
-        "n_changed": int(corrupted.flipped.sum()),
-        "matrix": corrupted.corruption.tolist(),
-    }
-    made = {**table.provenance, "corruption": done}
-    return replace(table, labels=labels, true_labels=np.array(table.labels), provenance=made)
+    labels[rows] = made.given_labels
+    matrix, n_changed = made.corruption.tolist(), int(made.flipped.sum())
+    record = record | {"n_rows": len(rows), "n_changed": n_changed, "matrix": matrix}
+    provenance = {**table.provenance, "corruption": record}
+    return replace(table, labels=labels, true_labels=np.array(table.labels), provenance=provenance)
 
 
-def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.intp], str]:
-    """Return the labelled rows of the split to corrupt, and the name of the split."""
+def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[IntArray, str]:
+    """Return the rows whose labels will change, and the name of their split.
+
+    These are the labelled rows of `split`.
+    """
     if table.true_labels is not None:
         problem = "already has true labels, so its given labels may be wrong"
-        raise ArgumentError("table", problem, "corrupt the table that it was made from.")
+        raise ArgumentError("table", problem, "pass the table before its labels were corrupted.")
     name = table.chosen_split(split) or ALL_ROWS
     if split is None and table.split is not None and name == ALL_ROWS:
         problem = f"there is no split {TRAINING!r} among {first_few(table.split_names)}"
@@ -232,5 +230,5 @@ def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.i
     labelled = rows[table.labels[rows] != NO_LABEL]
     if labelled.size == 0:
         problem = "has no labelled row"
-        raise ArgumentError({"split": name}, problem, "pass a split with labels.")
+        raise ArgumentError({"split": name}, problem, "choose a split with labels.")
     return labelled, name

@@ -2,7 +2,7 @@
 
 A corruption matrix C contains the probability of each given label in each true class:
 
-    C[k, k'] = share of the samples of true class k whose given label is k'.
+    C[k, k'] = fraction of the samples of true class k whose given label is k'.
 
 Rows sum to one. With K classes and noise rate η, the diagonal is 1 - η. The other entries are
 
@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from twohot.base import (
+    FloatArray,
     IntArray,
     Labels,
     RandomState,
@@ -35,109 +36,6 @@ from twohot.base import (
     code_labels,
 )
 
-# Controlled rounding: round a table of expected counts and keep its row and column sums -----------
-# Given expected counts E (n_rows, n_columns) whose row sums are whole, find whole counts X with
-#
-#     X[i, j]        the floor or the ceiling of E[i, j],
-#     Σ_j X[i, j]  = Σ_j E[i, j],
-#     Σ_i X[i, j]    the floor or the ceiling of Σ_i E[i, j].
-#
-# Such an X exists for every E: the remainders E - floor(E) are a fractional flow from rows to
-# columns through arcs of capacity one, and a flow problem with whole capacities that has a
-# fractional solution has a whole one too.
-#
-# A maximum flow alone finds such an X, but may round up cells with small remainders. So there are
-# two steps. `_diffuse` rounds row after row, and adds each column's rounding error to the next row.
-# So a cell is rounded up with a probability near its remainder, and column sums are nearly right.
-# `_repair` corrects the column sums by a maximum flow.
-
-
-# An expected count this close to a whole number counts as whole. This is far above the rounding
-# error of n_per_class * corruption. It is so small that the errors of 1000 × 1000 cells sum to less
-# than one, so that the flow problem with whole capacities has a solution.
-WHOLE = 1e-7
-
-
-def controlled_rounding(
-    expected: NDArray[np.float64], row_sums: IntArray, generator: np.random.Generator
-) -> NDArray[np.int64]:
-    """Round a table of expected counts and keep the sums of its rows and columns.
-
-    The row sums of `expected` must be whole numbers, and the counts have exactly these row sums.
-    Every count and every column sum is the floor or the ceiling of its expectation. Ties are broken
-    at random.
-    """
-    whole = np.floor(expected + WHOLE)
-    remainder = expected - whole
-    remainder[remainder < WHOLE] = 0.0
-    counts: NDArray[np.int64] = whole.astype(np.int64)
-    rounded_up = _diffuse(remainder, row_sums - counts.sum(axis=1), generator)
-    return counts + _repair(remainder, rounded_up)
-
-
-def _diffuse(
-    remainder: NDArray[np.float64], n_up: IntArray, generator: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Choose `n_up[i]` cells of each row i to round up, with column sums near the expected ones."""
-    n_rows, n_columns = remainder.shape
-    rounded_up = np.zeros(remainder.shape, dtype=bool)
-    # Random initial errors, so that the first rows do not always favour the same columns.
-    owed = generator.uniform(-0.5, 0.5, n_columns)
-    for row in generator.permutation(n_rows):
-        claim = np.where(remainder[row] > 0, remainder[row] + owed, -np.inf)
-        if n_up[row] > 0:
-            rounded_up[row, np.argpartition(-claim, n_up[row] - 1)[: n_up[row]]] = True
-        owed += remainder[row] - rounded_up[row]
-    return rounded_up
-
-
-def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Move units within rows until each column sum is the floor or ceiling of its expectation.
-
-    `rounded_up` marks the cells (row, column) that are rounded up. Units flow from the source to
-    the columns, and from a column to the sink if it keeps the unit. A column has arcs to the rows
-    in which it is rounded up. A row has arcs to the columns that are rounded down in it. A unit
-    that flows along two such arcs moves from one column to another.
-    """
-    n_rows, n_columns = remainder.shape
-    column_sums = rounded_up.sum(axis=0)
-    # K · WHOLE bounds the error of a column sum of K remainders.
-    slack = n_rows * WHOLE
-    lowest = np.floor(remainder.sum(axis=0) + slack).astype(np.int64)
-    highest = np.ceil(remainder.sum(axis=0) - slack).astype(np.int64)
-    if np.all((lowest <= column_sums) & (column_sums <= highest)):
-        return rounded_up.astype(np.int64)
-
-    columns = n_rows + np.arange(n_columns)
-    source, sink, above_floor = n_rows + n_columns + np.arange(3)
-    row, column = np.nonzero(remainder)
-    is_up = rounded_up[row, column]
-    tail, head = np.where(is_up, (columns[column], row), (row, columns[column]))
-    network = _network(
-        n_rows + n_columns + 3,
-        [
-            (tail, head, 1),
-            (source, columns, column_sums),
-            (columns, sink, lowest),
-            # All ceilings share one node, with the capacity that the floors leave. So a flow of
-            # all units fills every floor.
-            (columns, above_floor, highest - lowest),
-            (above_floor, sink, column_sums.sum() - lowest.sum()),
-        ],
-    )
-    flow = maximum_flow(network, source, sink).flow
-    # A flow from a row to a column rounds the cell up; a flow from column to row rounds it down.
-    moved: NDArray[np.int64] = flow[:n_rows, n_rows : n_rows + n_columns].toarray().astype(np.int64)
-    return rounded_up.astype(np.int64) + moved
-
-
-def _network(n_nodes: int, arcs: list[tuple[ArrayLike, ArrayLike, ArrayLike]]) -> csr_array:
-    """Return the capacities of all arcs (tail, head, capacity) as a sparse matrix."""
-    listed = [np.atleast_2d(np.stack(np.broadcast_arrays(*arc), axis=-1)) for arc in arcs]
-    # Older versions of scipy accept only int32 indices in a network.
-    tail, head, capacity = np.concatenate(listed).T.astype(np.int32)
-    return csr_array((capacity, (tail, head)), shape=(n_nodes, n_nodes))
-
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
@@ -151,19 +49,22 @@ class Corrupted:
 
     @property
     def noise_rate(self) -> float:
-        """Share of labels that differ from the true ones."""
+        """Fraction of labels that differ from the true ones."""
         return float(self.flipped.sum() / self.counts.sum())
 
 
+# Corruption matrices ------------------------------------------------------------------------------
+
+
 def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
-    """Return the corruption matrix of noise that is equally likely for all other classes.
+    """Return the corruption matrix in which all wrong labels of a class are equally likely.
 
     Parameters
     ----------
     n_classes : int
         Number of classes, at least 2.
     noise_rate : float
-        Share of labels that change, from 0 to 1.
+        Fraction of labels that change, from 0 to 1.
 
     Returns
     -------
@@ -184,15 +85,15 @@ def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
 def asymmetric(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the corruption matrix of noise in which one wrong label is twice as likely as others.
+    """Return the corruption matrix in which one wrong label is twice as likely as the others.
 
     Parameters
     ----------
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The class that each class is most often confused with; by default the next class,
-        cyclically. Given labels stay balanced only if it is a permutation.
+        For each class, the wrong label that is most likely. By default the next class; for the last
+        class it is the first. Given labels stay balanced only if this is a permutation.
 
     Returns
     -------
@@ -216,14 +117,14 @@ def asymmetric(
 def pair_flip(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the corruption matrix of noise that confuses each class with one other class.
+    """Return the corruption matrix in which each class has only one wrong label.
 
     Parameters
     ----------
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The class that each class is confused with; by default the next class, cyclically.
+        The wrong label of each class. By default the next class; for the last it is the first.
 
     Returns
     -------
@@ -244,14 +145,15 @@ def pair_flip(
 
 
 def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.float64]:
-    """Return the corruption matrix of noise within superclasses.
+    """Return the corruption matrix in which wrong labels stay within the superclass.
 
     Parameters
     ----------
     superclass : array of shape (n_classes,)
         The superclass of each class, numbered 0, 1, … without gaps.
     noise_rate : float
-        Share of labels that change, from 0 to 1. A superclass of one class stays clean.
+        Fraction of labels that change, from 0 to 1. If a superclass has one class, the labels of
+        this class do not change.
 
     Returns
     -------
@@ -267,13 +169,14 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
     noise_rate = check_within("noise_rate", noise_rate, 0, 1)
     superclass = check_superclass(superclass)
     size = np.bincount(superclass)[superclass]
-    # The only class of a superclass has a noise rate of zero.
     rate = np.where(size > 1, noise_rate, 0.0)
     same_superclass = superclass[:, np.newaxis] == superclass
-    share = rate / np.maximum(size - 1, 1)
-    corruption: NDArray[np.float64] = same_superclass * share[:, np.newaxis]
+    corruption = same_superclass * (rate / np.maximum(size - 1, 1))[:, np.newaxis]
     np.fill_diagonal(corruption, 1 - rate)
-    return corruption
+    return np.asarray(corruption)
+
+
+# Labels that follow a matrix ----------------------------------------------------------------------
 
 
 def corrupt_labels(
@@ -300,15 +203,15 @@ def corrupt_labels(
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
-        The label of each row of `corruption`; by default the labels that occur, in order. Required
-        if a class has no sample, or for another order.
+        The label of each row of `corruption`; by default the sorted distinct labels. Pass it if a
+        class has no sample, or if the rows have another order.
 
     Returns
     -------
     Corrupted
         `given_labels`, the mask `flipped`, `counts` by true class and given label, `classes`, and
-        `corruption`: the counts as shares of each true class. If a class has no samples, its row
-        is that of the argument.
+        `corruption`: the counts divided by the size of the true class. If a class has no samples,
+        its row is that of the argument.
 
     Examples
     --------
@@ -324,36 +227,113 @@ def corrupt_labels(
     true = code_labels(labels, name="labels", classes=classes)
     check_some_labelled(true, "pass one label per sample.", name="labels")
     check_real("corruption", corruption)
-    asked = check_corruption(corruption, true.n_classes)
+    matrix = check_corruption(corruption, true.n_classes)
     generator = check_generator(random_state)
-    class_sizes = true.sizes
     if exact:
-        counts = controlled_rounding(class_sizes[:, np.newaxis] * asked, class_sizes, generator)
+        counts = controlled_rounding(true.sizes[:, np.newaxis] * matrix, true.sizes, generator)
     else:
         # Independent draws are multinomial counts in random order.
-        counts = generator.multinomial(class_sizes, asked)
+        counts = generator.multinomial(true.sizes, matrix)
+    shuffled = generator.permutation(np.flatnonzero(true.labelled))
+    by_class = shuffled[np.argsort(true.codes[shuffled], kind="stable")]
     given = true.codes.copy()
-    given[true.labelled] = _in_random_order(true.codes[true.labelled], counts, generator)
-    return corrupted_to(true, given, asked)
+    given[by_class] = np.repeat(np.tile(np.arange(len(counts)), len(counts)), counts.ravel())
+    return corrupted_to(true, given, matrix)
 
 
-def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> Corrupted:
-    """Return the `Corrupted` record of labels; a class without samples gets its row of `asked`."""
+def corrupted_to(true: Labels, given: IntArray, matrix: FloatArray) -> Corrupted:
+    """Return the record of the changes; a class without samples gets its row of `matrix`."""
     counts = np.zeros((true.n_classes, true.n_classes), dtype=np.int64)
     np.add.at(counts, (true.codes[true.labelled], given[true.labelled]), 1)
-    sampled = true.sizes > 0
-    realised = asked.copy()
-    realised[sampled] = counts[sampled] / true.sizes[sampled, np.newaxis]
+    sizes = true.sizes[:, np.newaxis]
+    corruption = np.divide(counts, sizes, out=np.array(matrix), where=sizes > 0)
     given_labels = Labels(given, true.classes).values
-    return Corrupted(given_labels, given != true.codes, realised, counts, true.classes)
+    return Corrupted(given_labels, given != true.codes, corruption, counts, true.classes)
 
 
-def _in_random_order(
-    true_index: IntArray, counts: NDArray[np.int64], generator: np.random.Generator
-) -> IntArray:
-    """Assign `counts[k, k']` labels k' to the samples of each class k, at random."""
-    shuffled = generator.permutation(len(true_index))
-    by_class = shuffled[np.argsort(true_index[shuffled], kind="stable")]
-    given_index = np.empty_like(true_index)
-    given_index[by_class] = np.repeat(np.tile(np.arange(len(counts)), len(counts)), counts.ravel())
-    return given_index
+# Controlled rounding: round a table of expected counts and keep its row and column sums -----------
+# Given expected counts E (n_rows, n_columns) whose row sums are whole, find whole counts X with
+#
+#     X[i, j]        the floor or the ceiling of E[i, j],
+#     Σ_j X[i, j]  = Σ_j E[i, j],
+#     Σ_i X[i, j]    the floor or the ceiling of Σ_i E[i, j].
+#
+# Such an X exists for every E: the remainders E - floor(E) are a fractional flow from rows to
+# columns through arcs of capacity one, and a flow problem with whole capacities that has a
+# fractional solution has a whole one too.
+#
+# A maximum flow alone finds such an X, but may round up cells with small remainders. So there are
+# two steps. `_diffuse` rounds row after row, and adds the rounding error of each column to the next
+# row. So the probability that a cell is rounded up is near its remainder, and column sums are
+# nearly right. `_repair` corrects the column sums by a maximum flow.
+
+# An expected count this close to a whole number counts as whole. This is far above the rounding
+# error of n_per_class * corruption. It is so small that the errors of 1000 × 1000 cells sum to less
+# than one, so that the flow problem with whole capacities has a solution.
+WHOLE = 1e-7
+
+
+def controlled_rounding(
+    expected: FloatArray, row_sums: IntArray, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the whole counts X for the expected counts E; `row_sums` are the row sums of both."""
+    floor = np.floor(expected + WHOLE)
+    remainder = expected - floor
+    remainder[remainder < WHOLE] = 0.0
+    counts: NDArray[np.int64] = floor.astype(np.int64)
+    rounded_up = _diffuse(remainder, row_sums - counts.sum(axis=1), generator)
+    return counts + _repair(remainder, rounded_up)
+
+
+def _diffuse(
+    remainder: FloatArray, n_up: IntArray, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return 1 for the `n_up[i]` cells of each row i that are rounded up, 0 for the others."""
+    rounded_up = np.zeros(remainder.shape, dtype=np.int64)
+    # Random initial errors, so that the first rows do not always favour the same columns.
+    error = generator.uniform(-0.5, 0.5, remainder.shape[1])
+    for row in generator.permutation(len(remainder)):
+        claim = np.where(remainder[row] > 0, remainder[row] + error, -np.inf)
+        if n_up[row] > 0:
+            rounded_up[row, np.argpartition(-claim, n_up[row] - 1)[: n_up[row]]] = 1
+        error += remainder[row] - rounded_up[row]
+    return rounded_up
+
+
+def _repair(remainder: FloatArray, rounded_up: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Move units within rows until each column sum is the floor or ceiling of its expectation.
+
+    A cell (row, column) that is rounded up has one unit. Units flow from the source to the columns,
+    and from a column to the sink if the column keeps the unit. A column has arcs to the rows in
+    which it is rounded up. A row has arcs to the columns that are rounded down in it. A unit that
+    flows along two such arcs moves from one column to another.
+    """
+    n_rows, n_columns = remainder.shape
+    column_sums = rounded_up.sum(axis=0)
+    # K · WHOLE bounds the error of a column sum of K remainders.
+    slack = n_rows * WHOLE
+    lowest = np.floor(remainder.sum(axis=0) + slack).astype(np.int64)
+    highest = np.ceil(remainder.sum(axis=0) - slack).astype(np.int64)
+    if np.all((lowest <= column_sums) & (column_sums <= highest)):
+        return rounded_up
+
+    columns = n_rows + np.arange(n_columns)
+    source, sink, above_floor = n_rows + n_columns + np.arange(3)
+    row, column = np.nonzero(remainder)
+    is_up = rounded_up[row, column] > 0
+    arcs: list[tuple[ArrayLike, ArrayLike, ArrayLike]] = [  # tail, head, capacity
+        (*np.where(is_up, (columns[column], row), (row, columns[column])), 1),
+        (source, columns, column_sums),
+        (columns, sink, lowest),
+        # All ceilings share one node, with the capacity that the floors leave. So a flow of all
+        # units fills every floor.
+        (columns, above_floor, highest - lowest),
+        (above_floor, sink, column_sums.sum() - lowest.sum()),
+    ]
+    listed = [np.reshape(np.broadcast_arrays(*arc), (3, -1)) for arc in arcs]
+    # Older versions of scipy accept only int32 indices in a network.
+    tail, head, capacity = np.hstack(listed).astype(np.int32)
+    network = csr_array((capacity, (tail, head)), shape=(n_rows + n_columns + 3,) * 2)
+    flow = maximum_flow(network, source, sink).flow
+    # A flow from a row to a column rounds the cell up; a flow from column to row rounds it down.
+    return np.asarray(rounded_up + flow[:n_rows, n_rows : n_rows + n_columns].toarray())

@@ -19,7 +19,7 @@ With h the size of a superclass, W = (same_class - same_superclass) I
                                      + (same_superclass - elsewhere) h)  ≤  1.
 
 A residual is drawn from a Gaussian, then made orthogonal to m_k and scaled. The variance of the
-Gaussian is ∝ i^(-decay) along the i-th of n_features random axes, which all classes share.
+Gaussian is ∝ i^(-decay) along the i-th of n_features random axes. All classes have the same axes.
 """
 
 import math
@@ -33,6 +33,8 @@ from scipy.optimize import brentq
 
 from twohot.base import (
     ArgumentError,
+    FloatArray,
+    IntArray,
     RandomState,
     check_class_sizes,
     check_count,
@@ -45,7 +47,7 @@ from twohot.base import (
 # Number of rows generated at once, so that products are fast and temporary arrays take a few MB.
 BLOCK_ROWS = 2048
 
-# Eigenvalues of W below this share of its trace are rounding errors.
+# Eigenvalues of W below this fraction of its trace are rounding errors.
 NEGLIGIBLE = 1e-10
 
 
@@ -74,11 +76,11 @@ def make_features(
 ) -> SyntheticFeatures:
     """Return unit-norm features with given correlations between classes.
 
-    With at least as many features as classes (or as the rank of the correlations), the expected
-    inner products are exact. With fewer features, no such class means exist. The means then have
-    the right length and random directions. The inner product of two of them differs from the
-    requested value by about same_class · sqrt(1 / n_features - 1 / n_classes). In both cases,
-    the inner products of `class_means` are the expected ones of the samples.
+    If there are at least as many features as classes, the expected inner products are exact. (The
+    rank of the correlations is enough.) With fewer features, such class means do not exist. Then
+    the means have the right length and random directions. The inner product of two means differs
+    from the requested value by about same_class · sqrt(1 / n_features - 1 / n_classes). In both
+    cases, the expected inner products of samples are those of `class_means`.
 
     Parameters
     ----------
@@ -89,16 +91,15 @@ def make_features(
     n_features : int
         Number of features, at least 2.
     same_class, same_superclass, elsewhere : float
-        Expected inner product of two different samples of the same class, of two classes in one
-        superclass, and of two superclasses, in non-increasing order. `elsewhere` may be negative if
-        vectors with such inner products exist.
+        Expected inner product of two different samples: of the same class, of two classes in one
+        superclass, and of two superclasses. Pass same_class ≥ same_superclass ≥ elsewhere.
+        `elsewhere` may be negative if vectors with such inner products exist.
     superclass : array of shape (n_classes,), optional
-        The superclass of each class, numbered 0, 1, … without gaps. By default every class is its
-        own superclass, and `same_superclass` must not be passed.
+        The superclass of each class, numbered 0, 1, … without gaps. By default each superclass has
+        one class, and `same_superclass` must not be passed.
     decay : float, default 0.8
-        The variance within a class decreases as i^(-decay) along its i-th principal axis; with 0 it
-        is the same in all directions. The default resembles the variances of ImageNet features of
-        CIFAR-100.
+        The variance within a class decreases as i^(-decay) along its i-th principal axis. With 0,
+        it is equal in all directions. The default resembles ImageNet features of CIFAR-100.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same features.
     dtype : {float32, float64}, default float32
@@ -124,46 +125,32 @@ def make_features(
     class_sizes = check_class_sizes(n_per_class, n_classes)
     decay = check_within("decay", decay, 0, 10)
     kind = check_precision(dtype)
-    asked = {"same_class": same_class, "same_superclass": same_superclass, "elsewhere": elsewhere}
-    correlations = _check_correlations(asked, grouped=superclass is not None)
-    groups = np.arange(n_classes) if superclass is None else superclass
-    superclass = check_superclass(groups, n_classes)
+    given = {"same_class": same_class, "same_superclass": same_superclass, "elsewhere": elsewhere}
+    correlations = _check_correlations(given, grouped=superclass is not None)
+    groups = check_superclass(range(n_classes) if superclass is None else superclass, n_classes)
     generator = check_generator(random_state)
 
-    class_means = _class_means(correlations, superclass, n_features, generator)
+    class_means = _class_means(correlations, groups, n_features, generator)
     labels = np.repeat(np.arange(n_classes), class_sizes)
     spread = np.arange(1.0, n_features + 1) ** (-decay / 2)
-    mixing = spread[:, np.newaxis] * _orthonormal(n_features, n_features, generator)
-    length = correlations["same_class"]
-    features = _sample(class_means.astype(kind), length, labels, mixing.astype(kind), generator)
-    return SyntheticFeatures(features, labels, class_means, superclass)
-
-
-def _sample(
-    class_means: NDArray[np.floating[Any]],
-    same_class: float,
-    labels: NDArray[np.int64],
-    mixing: NDArray[np.floating[Any]],
-    generator: np.random.Generator,
-) -> NDArray[np.floating[Any]]:
-    """Draw m_k + r for each label, block by block into one array."""
-    features = np.empty((len(labels), class_means.shape[1]), dtype=class_means.dtype)
+    mixing = (spread[:, np.newaxis] * _orthonormal(n_features, n_features, generator)).astype(kind)
+    features, stored_means = np.empty((len(labels), n_features), kind), class_means.astype(kind)
+    norm_squared = correlations["same_class"]  # of the class means
     for start in range(0, len(labels), BLOCK_ROWS):
         rows = features[start : start + BLOCK_ROWS]
-        mean = class_means[labels[start : start + BLOCK_ROWS]]
-        noise = generator.standard_normal(rows.shape, dtype=rows.dtype)
-        np.matmul(noise, mixing, out=rows)
+        means = stored_means[labels[start : start + BLOCK_ROWS]]
+        np.matmul(generator.standard_normal(rows.shape, dtype=kind), mixing, out=rows)
         # If same_class is zero, the means are zero too, and any divisor works.
-        along = np.einsum("ij,ij->i", rows, mean) / (same_class or 1.0)
-        rows -= along[:, np.newaxis] * mean
-        rows *= (math.sqrt(1 - same_class) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
-        rows += mean
-    return features
+        along = np.einsum("ij,ij->i", rows, means) / (norm_squared or 1.0)
+        rows -= along[:, np.newaxis] * means
+        rows *= (math.sqrt(1 - norm_squared) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
+        rows += means
+    return SyntheticFeatures(features, labels, class_means, groups)
 
 
 def _class_means(
     correlations: Mapping[str, float],
-    superclass: NDArray[np.intp],
+    superclass: IntArray,
     n_features: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
@@ -175,39 +162,38 @@ def _class_means(
     negligible = NEGLIGIBLE * np.trace(gram)
     if eigenvalues[0] < -negligible:
         raise _not_semidefinite(correlations, superclass, eigenvalues[0])
-    kept = eigenvalues > negligible
-    root = axes[:, kept] * np.sqrt(eigenvalues[kept])  # (n_classes, rank), root @ root.T = W
+    positive = eigenvalues > negligible
+    root = axes[:, positive] * np.sqrt(eigenvalues[positive])  # root @ root.T = W
     means: NDArray[np.float64] = root @ _orthonormal(root.shape[1], n_features, generator)
     if root.shape[1] > n_features:
         means *= math.sqrt(same_class) / np.linalg.norm(means, axis=1, keepdims=True)
     return means
 
 
-def _orthonormal(
-    n_rows: int, n_columns: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
+def _orthonormal(n_rows: int, n_columns: int, generator: np.random.Generator) -> FloatArray:
     """Return a random matrix with orthonormal rows, or columns if there are more rows."""
     gaussian = generator.standard_normal((max(n_rows, n_columns), min(n_rows, n_columns)))
     basis, triangle = np.linalg.qr(gaussian)
     # Fixing the signs makes the matrix uniform over all rotations.
     basis *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
-    return basis.T if n_rows <= n_columns else basis
+    return np.asarray(basis.T if n_rows <= n_columns else basis)
 
 
 def _not_semidefinite(
-    correlations: Mapping[str, float], superclass: NDArray[np.intp], eigenvalue: float
+    correlations: Mapping[str, float], superclass: IntArray, eigenvalue: float
 ) -> ArgumentError:
     """Return the error for impossible correlations; its message advises a possible `elsewhere`."""
     sizes = np.bincount(superclass)
-    c, d, elsewhere = correlations.values()
+    same_class, same_superclass, elsewhere = correlations.values()
 
-    def excess(minus_elsewhere: float) -> float:  # the condition in the module docstring, ≤ 0
-        shares = sizes / (c - d + (d + minus_elsewhere) * sizes)
-        return minus_elsewhere * float(shares.sum()) - 1
+    def excess(low: float) -> float:
+        """Return by how much the left side of the module's condition exceeds 1, at -low."""
+        divisors = same_class - same_superclass + (same_superclass + low) * sizes
+        return low * float((sizes / divisors).sum()) - 1
 
-    # The excess increases with -elsewhere. The message has six digits of the bound, rounded to the
+    # The excess increases with `low`. The message has six digits of the bound, rounded to the
     # allowed side.
-    start = max(1e-6, -d)
+    start = max(1e-6, -same_superclass)
     advice = "raise same_superclass or same_class."
     if excess(start) < 0:
         lowest = brentq(excess, start, -elsewhere)
@@ -217,20 +203,20 @@ def _not_semidefinite(
     return ArgumentError(correlations, problem, f"{why}; {advice}")
 
 
-def _check_correlations(asked: Mapping[str, float], *, grouped: bool) -> dict[str, float]:
+def _check_correlations(given: Mapping[str, float], *, grouped: bool) -> dict[str, float]:
     """Return the three correlations; raise unless they are valid and in non-increasing order."""
-    lowest = {"same_class": 0}
-    given = {name: check_within(name, asked[name], lowest.get(name, -1), 1) for name in asked}
+    # Values are rounded to twelve digits, because the squares of tiny numbers would underflow.
+    found = {
+        name: round(check_within(name, value, 0 if name == "same_class" else -1, 1), 12)
+        for name, value in given.items()
+    }
     if not grouped:
-        if given["same_superclass"] != 0:
-            problem = "needs superclasses"
+        if found["same_superclass"] != 0:
             advice = "also pass {superclass}, the superclass of each class."
             argument = {"same_superclass": given["same_superclass"]}
-            raise ArgumentError(argument, problem, advice, superclass=...)
-        # Each class is its own superclass, so that same_superclass has no effect.
-        given["same_superclass"] = max(0.0, given["elsewhere"])
-    # Round to twelve digits, because the squares of tiny numbers would underflow.
-    found = {name: round(value, 12) for name, value in given.items()}
+            raise ArgumentError(argument, "needs superclasses", advice, superclass=...)
+        # Each superclass has one class, so that same_superclass has no effect.
+        found["same_superclass"] = max(0.0, found["elsewhere"])
     if list(found.values()) != sorted(found.values(), reverse=True):
         advice = "pass same_class ≥ same_superclass ≥ elsewhere."
         raise ArgumentError(found, "are out of order", advice)

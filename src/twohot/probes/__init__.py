@@ -26,6 +26,7 @@ from twohot.probes.linear import DistilledProbe as DistilledProbe
 from twohot.probes.linear import LinearProbe as LinearProbe
 from twohot.probes.linear import PartialLabelProbe as PartialLabelProbe
 from twohot.probes.linear import probe_for as probe_for
+from twohot.probes.part_predictions import BLOCK_ROWS as BLOCK_ROWS
 from twohot.probes.part_predictions import Predictor as Predictor
 from twohot.probes.part_predictions import part_rows as part_rows
 from twohot.probes.part_predictions import predicted_tables as predicted_tables

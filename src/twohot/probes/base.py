@@ -41,7 +41,7 @@ from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_f
 from twohot.rows import Rows, one_blas_thread
 from twohot.solve import Loss, LossParameters, Settings, Targets, make_loss, softmax
 
-# With this many outputs (rows times classes), a fit takes a minute or more on two cores.
+# From this many outputs (rows times classes) on, a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
 # Typical number of passes per round at the default tolerance, on embeddings.
 USUAL_PASSES = 10
@@ -54,33 +54,28 @@ def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
     """
     if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
         return
-    n_passes = USUAL_PASSES * n_rounds
-    minutes = seconds_of_block(rows) * rows.n_blocks / rows.n_jobs * n_passes / 60
-    warnings.warn(
-        f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
-        f"{n_passes} passes, at least {max(1, round(minutes))} min on this machine. verbose=2 "
-        "prints each step; DiscriminantProbe needs only one pass.",
-        UserWarning,
-        stacklevel=5,
-    )
-
-
-def seconds_of_block(rows: Rows) -> float:
-    """Measure the seconds that a pass over the first block takes in one thread."""
-    block = rows.block(0)
-    coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
+    block, coef = rows.block(0), np.zeros((rows.n_classes, rows.n_features), rows.dtype)
     start = time.perf_counter()
     outputs, _ = softmax(block.project(coef))
     block.gather(outputs)
-    return time.perf_counter() - start
+    seconds_of_block = time.perf_counter() - start
+    n_passes = USUAL_PASSES * n_rounds
+    minutes = seconds_of_block * rows.n_blocks / rows.n_jobs * n_passes / 60
+    warnings.warn(
+        f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
+        f"{n_passes} passes over the rows, at least {max(1, round(minutes))} min on this machine. "
+        "Pass verbose=2 to see each step, or use DiscriminantProbe, which needs only one pass.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# The best ridge of students on embeddings with 10 to 80 % wrong labels, for all numbers of classes
-# and rows in our experiments. The default ridge of a single fit depends on its loss.
+# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels, whatever the
+# number of classes and rows. The default ridge of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 
@@ -102,10 +97,10 @@ class Probe(LossParameters, FittedProbe):
 
     @abstractmethod
     def _rounds(self, n_classes: int) -> list[Recipe]:
-        """Return the recipes of all rounds; penalty, teacher and whitening are set later."""
+        """Return one recipe per round; the caller sets penalty, teacher and whitening."""
 
     def _default_ridge(self) -> float:
-        """Return the default strength of the penalty."""
+        """Return the default of `ridge`."""
         return STUDENT_RIDGE
 
     @restore_on_failure
@@ -124,20 +119,18 @@ class Probe(LossParameters, FittedProbe):
         X : array, memory map, sparse matrix, data frame or Dask collection of shape \
         (n_samples, n_features)
         y : array, list or series of shape (n_samples,)
-            Labels, numbers or text. `classes_` lists numbers by value, then text. Text that is a
-            whole number is sorted as a number.
+            Labels, numbers or text. `classes_` lists numbers in increasing order, then text. Text
+            that is a whole number counts as a number.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows.
+            A row of weight 2 counts as two rows of weight 1.
         checkpoint : path, optional
             File for finished rounds, any fsspec path. It is written after every round. If the file
-            of the same fit exists, the fit continues after the last finished round.
+            exists and belongs to the same fit, the fit continues after the last finished round.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight)
-        given, column = LabelTargets(labels.n_classes), labels.codes
+        given, codes, names = LabelTargets(labels.n_classes), labels.codes, labels.classes
         with resumable(checkpoint):
-            return self._fit(
-                rows, given, column, labels.classes, sample_weight, checkpoint=checkpoint
-            )
+            return self._fit(rows, given, codes, names, sample_weight, checkpoint=checkpoint)
 
     @restore_on_failure
     def fit_soft(
@@ -154,10 +147,10 @@ class Probe(LossParameters, FittedProbe):
         X, sample_weight
             As for `fit`.
         targets : array, CSR matrix or data frame of shape (n_samples, n_classes)
-            Class probabilities of each row.
+            Probabilities of the classes, one row per row of X.
         classes : array of shape (n_classes,), optional
-            Classes of the columns, in the order of `classes_`. By default the column names of a
-            data frame, in any order, else 0, 1, …
+            Names of the columns, sorted like `classes_`. The default is the column names of a data
+            frame, in any order, else 0, 1, …
         """
         rows = check_features(self, X, reset=True)
         check_same_rows(X, targets=targets, sample_weight=sample_weight)
@@ -181,9 +174,16 @@ class Probe(LossParameters, FittedProbe):
         *,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Fit the probe on class codes or on soft labels."""
-        recipe = self._recipe(len(classes))
-        settings, verbosity = self._settings(), self._verbosity()
+        """Fit the probe on targets whose values are `column`: class codes or soft labels."""
+        recipe, verbosity = self._recipe(len(classes)), self._verbosity()
+        settings = Settings(
+            tol=check_positive("tol", self.tol), max_iter=check_count("max_iter", self.max_iter, 1)
+        )
+        start: Any = self.start
+        if isinstance(start, str):
+            settings = replace(settings, start=check_choice("start", start, STARTS))
+        else:
+            start = check_start(start, (len(classes), X.shape[1]))
         weights = row_weights(X, column, classes, self.class_weight, sample_weight)
         # Matrix products outside the passes are too small for BLAS threads to help.
         with one_blas_thread():
@@ -196,30 +196,26 @@ class Probe(LossParameters, FittedProbe):
                 exact_axes=recipe.whiten,
             )
             coordinates = recipe.coordinates(plain)
-            coordinates.rows.attach(given.name, column)
-            start = self.start
-            if not isinstance(start, str):
-                coef = check_start(start, (len(classes), X.shape[1]))
-                start = digest_of(coef)
-                coef = np.pad(coef, ((0, 0), (0, coordinates.rows.intercept)))
+            rows = coordinates.rows
+            rows.attach(given.name, column)
+            steps = [step.to_json() for step in recipe.rounds]
+            made = {"rounds": steps, "tol": settings.tol, "max_iter": settings.max_iter}
+            if isinstance(start, str):
+                made["start"] = start
+            else:
+                made["start"] = digest_of(start)
+                coef = np.pad(start, ((0, 0), (0, rows.intercept)))
                 settings = replace(settings, start=coordinates.from_features(coef))
-            warn_of_long_fit(coordinates.rows, len(recipe.rounds))
+            warn_of_long_fit(rows, len(recipe.rounds))
+            file = checkpoint_at(
+                checkpoint,
+                coordinates,
+                made=made,
+                column=column,
+                classes=classes,
+                preparation=preparation,
+            )
             say = self._say if verbosity > 1 else None
-            file = None
-            if checkpoint is not None:
-                file = checkpoint_at(
-                    checkpoint,
-                    coordinates,
-                    made={
-                        "rounds": [step.to_json() for step in recipe.rounds],
-                        "tol": settings.tol,
-                        "max_iter": settings.max_iter,
-                        "start": start,
-                    },
-                    column=column,
-                    classes=classes,
-                    preparation=preparation,
-                )
             rounds = run_rounds(coordinates, given, recipe, settings, say, checkpoint=file)
         self._take_rounds(rounds, classes, preparation)
         if verbosity > 0:
@@ -234,7 +230,7 @@ class Probe(LossParameters, FittedProbe):
         return self
 
     def _recipe(self, n_classes: int) -> Recipe:
-        """Return the recipe of the last round, with its penalty; `teacher` links earlier rounds."""
+        """Return the recipe of the last round; its `teacher` is the recipe of the round before."""
         check_random_state("random_state", self.random_state)
         steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))
@@ -247,11 +243,3 @@ class Probe(LossParameters, FittedProbe):
     def _loss(self, argument: str = "loss") -> Loss:
         """Return the loss selected by a parameter."""
         return make_loss(argument, getattr(self, argument), self)
-
-    def _settings(self) -> Settings:
-        start = self.start
-        return Settings(
-            tol=check_positive("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter, 1),
-            start=check_choice("start", start, STARTS) if isinstance(start, str) else "teacher",
-        )

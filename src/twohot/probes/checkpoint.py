@@ -1,8 +1,8 @@
 """Checkpoints: the finished part of a fit in a file, from which an interrupted fit continues.
 
-The file has the finished rounds, the state at the end of the last round, and the candidates that a
-search has evaluated. To identify the fit, it also has the settings, and digests of rows, labels and
-classes. A fit rejects the checkpoint of a different fit.
+The file has the finished rounds, the end of the last round, and the candidates that `AutoProbe` has
+fitted. It also identifies the fit, by its settings and by digests of rows, labels and classes. A
+fit rejects the checkpoint of another fit.
 """
 
 import hashlib
@@ -28,39 +28,8 @@ from twohot.probes.recipe import Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Preparation, Rows, Terms, lost_after
 from twohot.solve import Evaluation
 
-# Fingerprint of the rows: it identifies the rows and their order ----------------------------------
-# Row i gets M pseudo-random numbers u_i from its position. With S = Σ_i u_i φ(x_i)ᵀ (M, d) and
-# weights w,
-#
-#     S Sᵀ / Σ_i ‖φ(x_i)‖²        and        Σ_i u_i w_i / √(Σ_i w_i²)
-#
-# do not depend on rotations of the features or (up to rounding) on the blocks. φ(x) is the prepared
-# row, d its length.
-
-# M: a single number could agree by chance, but not all entries of S Sᵀ.
-N_DRAWN = 4
-
-
-def fingerprint(rows: Rows) -> FloatArray:
-    """Return the fingerprint (N_DRAWN + 1, N_DRAWN) of prepared rows and weights; one pass."""
-    sums, weights, square, weight_square = rows.sum(drawn_sums)
-    gram = sums @ sums.T / (square or 1.0)
-    return np.vstack([gram, weights / np.sqrt(weight_square or 1.0)])
-
-
-def drawn_sums(block: Block) -> Terms:
-    """Return Σ u xᵀ, Σ u w, Σ ‖x‖² and Σ w² in float64. A kernel."""
-    x = block.prepared().astype(np.float64)
-    weights = np.ones(len(block)) if block.weights is None else block.weights[:, 0]
-    weights = weights.astype(np.float64)
-    draws = np.random.PCG64(0).advance(N_DRAWN * block.first)
-    drawn = np.random.Generator(draws).random((len(block), N_DRAWN)) - 0.5
-    squares = (np.asarray(np.vdot(each, each)) for each in (x, weights))
-    return drawn.T @ x, drawn.T @ weights, *squares
-
-
-# Relative tolerance for the mean row and the fingerprint, because sums are rounded differently on
-# other machines.
+# Relative tolerance for the mean row and the fingerprint, because other machines round sums
+# differently.
 SAME_ROWS = 1e-5
 
 # Exceptions of readers if a file is damaged or has another format.
@@ -99,31 +68,28 @@ class Checkpoint:
         self._finished: dict[str, dict[str, Any]] = self._load()
 
     def rounds(self, of: str = "") -> list[Round]:
-        """Return the finished rounds saved under the name `of`."""
+        """Return the finished rounds that were saved with the prefix `of`."""
         names = (f"{of}round {number}" for number in range(1, len(self._finished) + 1))
-        found = (self._record(Round, name) for name in names)
-        return [made for made in found if made is not None]
+        records = (self._record(Round, name) for name in names)
+        return [record for record in records if record is not None]
 
     def last_end(self) -> Evaluation | None:
         """Return the evaluation at the end of the last finished round; None if there is none."""
         return self._record(Evaluation, "end")
 
     def add_round(self, made: Round, end: Evaluation, of: str = "") -> None:
-        """Save one more round of a probe, and the evaluation at its end."""
-        self._finished[f"{of}round {len(self.rounds(of)) + 1}"] = dict(vars(made))
-        self._finished[f"{of}end"] = dict(vars(end))
-        self._save()
+        """Save one more round of a probe, and the evaluation at its end, with the prefix `of`."""
+        name = f"{of}round {len(self.rounds(of)) + 1}"
+        self._save({name: dict(vars(made)), f"{of}end": dict(vars(end))})
 
     def tried(self, candidate: str) -> tuple[Evaluation | None, float]:
-        """Return the final evaluation of a candidate and its passes; None if it was not tried."""
+        """Return the final evaluation of a candidate and its passes; None if it was not fitted."""
         n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
         return self._record(Evaluation, f"{candidate}, end"), n_passes
 
     def add_tried(self, candidate: str, end: Evaluation, n_passes: float) -> None:
         """Save the final evaluation of a candidate, and its passes."""
-        self._finished[candidate] = {"n_passes": n_passes}
-        self._finished[f"{candidate}, end"] = dict(vars(end))
-        self._save()
+        self._save({candidate: {"n_passes": n_passes}, f"{candidate}, end": dict(vars(end))})
 
     def _record(self, kind: type[Record], name: str) -> Record | None:
         stored = self._finished.get(name)
@@ -159,8 +125,9 @@ class Checkpoint:
         problem = f"is not a checkpoint, or is truncated ({error})"
         return OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH)
 
-    def _save(self) -> None:
-        """Write the finished records atomically."""
+    def _save(self, records: dict[str, dict[str, Any]]) -> None:
+        """Add finished records, and write all of them atomically."""
+        self._finished |= records
         arrays: dict[str, Any] = dict(self.sums)
         entries: dict[str, dict[str, Any]] = {}
         for number, (name, record) in enumerate(self._finished.items()):
@@ -180,11 +147,10 @@ def _agree(stored: FloatArray, sums: FloatArray) -> bool:
 
 
 def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record from its arrays; raise if they have other shapes."""
+    """Return the fields of a record with its arrays; raise if their shapes do not match."""
     record = {field: arrays.get(f"{number}.{field}", value) for field, value in fields.items()}
     held = [value for value in record.values() if isinstance(value, np.ndarray)]
-    lengths = {len(each) for each in held}
-    widths = {each.shape[1:] for each in held if each.ndim > 1}
+    lengths, widths = {len(each) for each in held}, {each.shape[1:] for each in held} - {()}
     if len(lengths) > 1 or len(widths) > 1:
         raise ValueError(f"arrays of {', '.join(str(each.shape) for each in held)} in one record")
     return record
@@ -204,15 +170,20 @@ def resumable(path: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def checkpoint_at(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
     coordinates: Coordinates,
     *,
     made: Mapping[str, Any],
     column: Matrix,
     classes: NDArray[Any],
     preparation: Preparation,
-) -> Checkpoint:
-    """Return the checkpoint of a fit, identified by its settings `made`, rows and labels."""
+) -> Checkpoint | None:
+    """Return the checkpoint of a fit, identified by its settings `made`, rows and labels.
+
+    Without a path, return None.
+    """
+    if path is None:
+        return None
     rows = coordinates.rows
     about = {
         **made,
@@ -225,23 +196,17 @@ def checkpoint_at(
         "classes": [str(name) for name in classes.tolist()],
         "targets": digest_of(column),
     }
+    # The checkpoint stores coefficients along the axes, and another machine may flip the sign of an
+    # axis. So random coefficients along the axes, converted to features, identify the axes. Axes
+    # with little variance are arbitrary: their coefficients are small.
+    scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
+    drawn = np.random.default_rng(0).normal(size=(1, len(scale)))
     sums = {
         "mean": np.zeros(0) if preparation.mean is None else preparation.mean,
         "fingerprint": fingerprint(rows),
-        "axes": _drawn_along(coordinates),
+        "axes": coordinates.to_features(drawn * scale),
     }
     return Checkpoint(str(path), about, sums)
-
-
-def _drawn_along(coordinates: Coordinates) -> FloatArray:
-    """Return the fingerprint of the axes: random coefficients, converted from axes to features.
-
-    A checkpoint stores coefficients along the axes, and another machine may flip the sign of an
-    axis. Axes with little variance are arbitrary, so they have little weight in the fingerprint.
-    """
-    scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
-    drawn = np.random.default_rng(0).normal(size=(1, len(scale)))
-    return coordinates.to_features(drawn * scale)
 
 
 def digest_of(column: Matrix) -> str:
@@ -249,3 +214,33 @@ def digest_of(column: Matrix) -> str:
     dense = column.toarray() if hasattr(column, "toarray") else np.asarray(column)
     kind = np.int64 if dense.dtype.kind in "iu" else np.float64
     return hashlib.sha256(np.ascontiguousarray(dense, dtype=kind).tobytes()).hexdigest()
+
+
+# Fingerprint of the rows: it identifies the rows and their order ----------------------------------
+# Row i gets M pseudo-random numbers u_i from its position. With S = Σ_i u_i φ(x_i)ᵀ (M, d), where
+# φ(x) is the prepared row of length d, and with weights w,
+#
+#     S Sᵀ / Σ_i ‖φ(x_i)‖²        and        Σ_i u_i w_i / √(Σ_i w_i²)
+#
+# do not depend on rotations of the features or (up to rounding) on the blocks.
+
+# M: a single number could agree by chance, but not all entries of S Sᵀ.
+N_DRAWN = 4
+
+
+def fingerprint(rows: Rows) -> FloatArray:
+    """Return the fingerprint (N_DRAWN + 1, N_DRAWN) of prepared rows and weights; one pass."""
+    sums, weights, square, weight_square = rows.sum(drawn_sums)
+    gram = sums @ sums.T / (square or 1.0)
+    return np.vstack([gram, weights / np.sqrt(weight_square or 1.0)])
+
+
+def drawn_sums(block: Block) -> Terms:
+    """Return Σ u xᵀ, Σ u w, Σ ‖x‖² and Σ w² in float64. A kernel."""
+    x = block.prepared().astype(np.float64)
+    weights = np.ones(len(block)) if block.weights is None else block.weights[:, 0]
+    weights = weights.astype(np.float64)
+    draws = np.random.PCG64(0).advance(N_DRAWN * block.first)
+    drawn = np.random.Generator(draws).random((len(block), N_DRAWN)) - 0.5
+    squares = (np.asarray(np.vdot(each, each)) for each in (x, weights))
+    return drawn.T @ x, drawn.T @ weights, *squares

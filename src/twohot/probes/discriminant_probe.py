@@ -18,8 +18,8 @@ from twohot.probes.inputs import check_rows_to_fit, row_weights
 from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.rows import Rows, one_blas_thread
 
-# Minimum shrinkage. Without shrinkage the covariance may be singular. With a smaller one, rounding
-# may make the leverage of a row in a small dataset one, which leave-one-out cannot use.
+# Minimum shrinkage. Without shrinkage the covariance may be singular. With a smaller shrinkage, the
+# leverage of a row in a small dataset may be rounded to one, which leave-one-out cannot use.
 LEAST_SHRINKAGE = 1e-6
 
 
@@ -27,20 +27,21 @@ LEAST_SHRINKAGE = 1e-6
 class DiscriminantProbe(FittedProbe):
     """Linear discriminant analysis with a shrunk covariance, fitted in closed form.
 
-    Each class has its own mean; all classes share one covariance S, along the m leading principal
-    axes of the prepared rows. S is shrunk towards its mean variance:
-    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. Each axis is first multiplied by
-    (variance + mean variance / 10)^(-1/4). This step is left out if there are fewer than 64 axes
-    and no variance is ten times another. The result is a linear probe with an intercept, which
-    contains the class priors.
+    Every class has its own mean, and all classes have the same covariance S, along the m leading
+    principal axes of the prepared rows. S is shrunk towards its mean variance:
+    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. The result is a linear probe, whose
+    intercept contains the class priors.
+
+    Before S is computed, each axis is multiplied by (variance + mean variance / 10)^(-1/4). If
+    there are fewer than 64 axes and no variance is ten times another, this step is left out.
 
     Parameters
     ----------
     shrinkage : float or "auto"
-        Share of the mean variance in the covariance, 1e-6 to 1. "auto" chooses the value whose
+        Weight of the mean variance in the covariance, 1e-6 to 1. "auto" chooses the value whose
         leave-one-out predictions agree best with the given labels, among .003, .03, .1, .3 and .6.
-        With fewer than 64 axes, "auto" tries more values: 1e-6 and 1e-4 if there are four rows per
-        axis, and 1 if the variances along the axes are nearly equal.
+        With fewer than 64 axes, "auto" tries more values: 1e-6 and 1e-4 if there are at least four
+        rows per axis, and 1 if the variances along the axes are nearly equal.
     n_axes : int
         Maximum number of leading principal axes.
     center, normalize, dtype, n_jobs, verbose
@@ -51,8 +52,8 @@ class DiscriminantProbe(FittedProbe):
     shrinkage_ : float
         The shrinkage that was given or chosen.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
-        As for `LinearProbe`, with one round. Nothing is minimised: its `l2`, `value` and
-        `gradient_norm` are 0.
+        As for `LinearProbe`, with one round. No loss is minimised: `l2`, `value` and
+        `gradient_norm` of the round are 0.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class DiscriminantProbe(FittedProbe):
     shrinkage: float | str = "auto"
     n_axes: int = 512
 
-    # Other probes have these parameters. Here the priors give the intercept, without iterations.
+    # Not parameters of this probe: the priors give the intercept, and there are no iterations.
     fit_intercept: bool | str = field(init=False, default="auto")
     max_iter: int = field(init=False, default=1)
 
@@ -95,11 +96,11 @@ class DiscriminantProbe(FittedProbe):
     def fit_leave_one_out(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
-        """Fit the probe; return logits in which each row is predicted by a fit without it.
+        """Fit the probe; return leave-one-out logits: of each row by a fit without this row.
 
-        The logits are exact for a fixed shrinkage and for the preparation computed from all rows. A
-        row is left out with its whole weight. If it is the only row of its class, the class gets
-        the mean of all other rows and the prior of half a row.
+        The logits are exact, but all fits use the same shrinkage and the preparation computed from
+        all rows. A row is left out with its whole weight. If it is the only row of its class, the
+        class gets the mean of all other rows and the prior of half a row.
 
         Parameters
         ----------
@@ -119,10 +120,11 @@ class DiscriminantProbe(FittedProbe):
         """Fit the probe; return the rows and the class moments."""
         stored, labels = check_rows_to_fit(self, X, y, sample_weight)
         n_axes, verbosity = check_count("n_axes", self.n_axes, 1), self._verbosity()
+        shrinkage = None
         if isinstance(self.shrinkage, str):
             check_choice("shrinkage", self.shrinkage, ("auto",))
         else:
-            check_within("shrinkage", self.shrinkage, LEAST_SHRINKAGE, 1)
+            shrinkage = check_within("shrinkage", self.shrinkage, LEAST_SHRINKAGE, 1)
         weights = row_weights(stored, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
             preparation, coordinates = prepare_as(
@@ -131,8 +133,8 @@ class DiscriminantProbe(FittedProbe):
             rows = coordinates.rows
             rows.attach(LABELS, labels.codes)
             moments = moments_along_axes(coordinates, n_axes)
-            is_auto = isinstance(self.shrinkage, str)
-            shrinkage = choose_shrinkage(rows, moments) if is_auto else float(self.shrinkage)
+            if shrinkage is None:
+                shrinkage = choose_shrinkage(rows, moments)
             entry = discriminant_round(coordinates, moments, shrinkage, rows.n_passes)
         self._take_rounds([entry], labels.classes, preparation)
         self.shrinkage_ = shrinkage

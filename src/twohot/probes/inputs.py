@@ -35,30 +35,27 @@ from twohot.base import (
 from twohot.rows import column_here, example_row, open_features
 from twohot.tables import check_same_index, pandas_index
 
-# Smallest total weight, and reciprocal of the largest one. Their squares do not overflow.
+# Minimum total weight; the maximum is its reciprocal. Squares of both are valid float64 numbers.
 LEAST_WEIGHT = 1e-100
 ClassWeight: TypeAlias = dict[Any, float] | str | None
-
-
-class _FeatureRecord(BaseEstimator):  # type: ignore[misc]
-    """Dummy estimator that takes a copy of the recorded feature names and number of features."""
 
 
 def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     """Return features as a float array or CSR array, without a copy if they already are one.
 
-    NaN and infinity are not checked here: the passes that read the features check them.
+    As in scikit-learn, `reset` stores names and number of the features in the estimator; otherwise
+    they are compared with the stored ones. NaN and infinity are found later, when rows are read.
     """
     example = example_row(X)
     if example is not None:
         check_features(estimator, example, reset=reset)
         return open_features(X)
     X = open_features(X)
-    if is_polars_frame(X):  # check its names here, and its numbers below
+    if is_polars_frame(X):  # check the names here, and the numbers below as an array without names
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         check_real_rows(X)
-        return check_features(_FeatureRecord(), as_numpy(X), reset=True)
+        estimator, reset = BaseEstimator(), True
     X = as_numpy(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     check_real_rows(X)
@@ -72,7 +69,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
             ensure_all_finite=False,
         )
     except (TypeError, ValueError) as error:
-        if kind == "O" or "could not convert" in str(error):
+        if kind == "O" or "could not convert" in str(error) or "float() argument" in str(error):
             problem = f"X is not numeric ({error})"
             raise type(error)(f"{problem}: {NUMERIC_FEATURES}") from error
         raise
@@ -80,14 +77,14 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
 
 def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
-    """Return the precision to compute in; by default float64 only for float64 features."""
+    """Return the precision to compute in; without a dtype, float64 only for float64 features."""
     if dtype is not None:
         return check_precision(dtype)
     return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
 
 
 def check_same_rows(X: Matrix, **others: Any) -> None:
-    """Raise if the index of a pandas argument differs from that of X, or its order does."""
+    """Raise if a pandas argument has another index than X, or the same index in another order."""
     index = pandas_index(X)
     for name, data in others.items():
         check_same_index(name, data, "X", index)
@@ -96,7 +93,10 @@ def check_same_rows(X: Matrix, **others: Any) -> None:
 def check_rows_to_fit(
     estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
 ) -> tuple[Matrix, Labels]:
-    """Return checked features and labels; raise unless there are two classes and equal indexes."""
+    """Return checked features and labels; raise unless there are at least two classes.
+
+    If X and another argument are pandas objects, their indexes must be equal.
+    """
     rows = check_features(estimator, X, reset=True)
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -113,8 +113,8 @@ def check_rows_to_fit(
     values = labels.classes.tolist()
     if not isinstance(y, Labels) and values != sorted(values):
         warnings.warn(
-            f"classes_ lists text that is a number by its value ({first_few(values)}). "
-            "roc_auc_score, log_loss and similar functions expect text in alphabetical order: to "
+            f"classes_ sorts text that is a number by its value ({first_few(values)}). "
+            "roc_auc_score, log_loss and similar functions expect text in alphabetical order. To "
             "use them, pass integers as labels.",
             UserWarning,
             stacklevel=4,
@@ -124,7 +124,7 @@ def check_rows_to_fit(
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
-    """Return the names of the columns of soft targets."""
+    """Return the names of the columns of soft targets; by default, these are numbers."""
     if classes is None:
         return np.arange(n_classes)
     names = np.asarray(classes)
@@ -143,9 +143,10 @@ def row_weights(
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
 ) -> FloatArray | None:
-    """Return the weight of each row, or None if all weights are equal.
+    """Return the weight of each row, or None if neither argument is given.
 
-    The class weight of a row is that of its label or, for soft targets, their weighted mean.
+    The class weight of a row is the weight of its label. For soft targets, it is the mean of the
+    class weights, weighted by the targets.
     """
     if sample_weight is None and class_weight is None:
         return None
@@ -162,7 +163,7 @@ def row_weights(
 
 
 def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
-    """Return a non-negative weight for each row; ones by default."""
+    """Return one non-negative weight per row; ones by default."""
     if sample_weight is None or is_real(sample_weight):
         return np.full(n_samples, 1.0 if sample_weight is None else sample_weight, np.float64)
     given = np.asanyarray(as_numpy(sample_weight))
@@ -185,11 +186,12 @@ def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
 def _check_total(name: str, weights: FloatArray) -> None:
     """Raise if the total weight is zero, or its square would overflow or underflow."""
     if not weights.any():
-        raise ArgumentError(name, "is zero for every row", "pass a positive weight for some rows.")
+        advice = "pass a positive weight for at least one row."
+        raise ArgumentError(name, "is zero for every row", advice)
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if not LEAST_WEIGHT <= total <= 1 / LEAST_WEIGHT:
-        problem = f"adds up to {total:.1g}, which is out of range"
+        problem = f"adds up to {total:.1g}, which is too large or too small"
         raise ArgumentError(name, problem, "divide the weights by their mean.")
 
 
@@ -203,8 +205,7 @@ def _class_weights(
             raise ArgumentError(given, "is not known", advice)
         return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf)))
     known = classes.tolist()
-    unknown = [name for name in class_weight if name not in known]
-    if unknown:
+    if unknown := [name for name in class_weight if name not in known]:
         problem = f"names {unknown[0]!r}, which is not among the {len(known)} classes"
         raise ArgumentError("class_weight", problem, "pass weights for labels that are in y.")
     for name, weight in class_weight.items():

@@ -17,47 +17,49 @@ class LinearProbe(Probe):
     Parameters
     ----------
     loss : {"ce", "gce"}
-        Cross-entropy, or generalised cross-entropy, which bounds the loss of a wrong label.
+        Cross-entropy, or generalised cross-entropy, for which one wrong label has a bounded loss.
     ridge : float, optional
         Dimensionless strength of the penalty: l2 = ridge · s / (n_classes · Σ weights), where s is
-        the mean squared norm of the prepared features (1 if normalised). The default is 50 for
-        cross-entropy and 10 for generalised cross-entropy.
+        the mean squared norm of the prepared features (1 with `normalize=True`). The default is 50
+        for cross-entropy and 10 for generalised cross-entropy.
     l2 : float, optional
-        Coefficient of the penalty in mean loss + ½·l2·‖coef‖². Give either `ridge` or `l2`.
+        Coefficient of the penalty in mean loss + ½·l2·‖coef‖². Pass either `ridge` or `l2`.
     gce_power : float
         The power q of generalised cross-entropy, in (0, 1]; near 0 it equals cross-entropy.
     start : {"teacher", "zero"} or array of shape (n_classes, n_features)
         Initial coefficients for generalised cross-entropy, which is not convex. "teacher" is the
         previous round, or a cross-entropy fit in the first round.
     center, normalize : bool
-        Whether to subtract the training mean from rows, and then to scale them to unit norm. Both
-        suit embeddings. With few features (iris has four), use `normalize=False` and an intercept.
+        Whether to prepare rows: subtract the training mean, and then scale rows to unit norm. Both
+        steps suit embeddings. With few features (iris has four), pass `normalize=False` and
+        `fit_intercept=True`.
     fit_intercept : bool or "auto"
         Whether to fit an unpenalised intercept per class. Without it, a probe on centred features
-        cannot represent that a class is rare. "auto" fits it only if `class_weight` is set: the
-        paper has no intercept, and on balanced classes it costs passes without a gain.
+        cannot represent that a class is rare. "auto" means True only if `class_weight` is set: on
+        balanced classes, an intercept costs time without a gain. The paper has no intercept.
     class_weight : dict, "balanced" or None
-        Class weights as in scikit-learn. The weight of a row is that of its label or, for soft
-        targets, the mean of their weights.
+        Class weights as in scikit-learn. A row has the weight of its label or, for soft targets,
+        the mean of the class weights, weighted by the targets.
     whiten : bool
         Whether to half-whiten prepared rows: project them on their (at most 512) leading
-        principal axes, each scaled by (its variance + a tenth of the mean variance)^(-1/4). The
-        penalty, and s of `ridge`, then refer to these rows. This often helps on embeddings of
-        images. `coef_` still applies to the prepared features.
+        principal axes, and multiply each axis by (variance + mean variance / 10)^(-1/4). The
+        penalty, and s of `ridge`, then refer to these rows. This often improves accuracy on
+        embeddings of images. `coef_` still applies to the prepared features.
     tol : float
-        Stop if the norm of the gradient, relative to its norm at zero coefficients, is this small.
+        Stop a fit if the norm of the gradient, relative to its norm at zero coefficients, is at
+        most this.
     max_iter : int
-        Maximum number of steps per fit. A fit that reaches it warns.
+        Maximum number of steps per fit. A fit that stops there gives a ConvergenceWarning.
     dtype : {None, "float32", "float64"}
-        Precision of computations. None: float64 for float64 features, else float32. Sums over
-        rows are always accumulated in float64.
+        Precision of computations. None means float64 for float64 features, else float32. Sums
+        over rows are always accumulated in float64.
     n_jobs : int or None
-        Number of threads; the result does not depend on it. None means all cores, or the share of
-        a joblib worker. -1 means all cores.
+        Number of threads; the result does not depend on it. None means all cores, or in a joblib
+        worker the cores of this worker. -1 means all cores.
     random_state : int, RandomState or None
         Ignored: fits are deterministic. Accepted so that probes can replace other classifiers.
     verbose : int
-        1 prints one line per round, 2 also one per step, to standard error.
+        1 prints one line per round to standard error, 2 also prints one line per step.
 
     Attributes
     ----------
@@ -95,10 +97,10 @@ class LinearProbe(Probe):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DistilledProbe(Probe):
-    """A teacher, retrained for several rounds on its own soft outputs.
+    """Self-distillation: a teacher, and students fitted to the outputs of the previous round.
 
-    Round 1 is the teacher, fitted to the given labels; every later round is a student, fitted to
-    the outputs of the round before.
+    Round 1 is the teacher, fitted to the given labels. Every later round is a student, fitted to
+    the soft outputs of the round before.
 
     Parameters
     ----------
@@ -107,8 +109,8 @@ class DistilledProbe(Probe):
     loss, teacher_loss : {"ce", "gce"}
         Loss of the last round, and of the earlier rounds.
     ridge, l2 : float or sequence of n_rounds floats, optional
-        Strength of the penalty, see `LinearProbe`: one for all rounds, or one for each. The
-        default is ridge 10.
+        Strength of the penalty, see `LinearProbe`: one number for all rounds, or one per round.
+        The default is ridge 10.
     gce_power, start, center, normalize, fit_intercept, class_weight, whiten, tol, max_iter, \
     dtype, n_jobs, random_state, verbose
         As for `LinearProbe`, which also describes the attributes.
@@ -140,21 +142,21 @@ class DistilledProbe(Probe):
 class PartialLabelProbe(Probe):
     """A teacher, and a student that is trained on the teacher's two most likely labels.
 
-    The student's target gives equal weight to the classes with the largest outputs of the teacher
-    (the two-hot target of the paper). It is fitted by generalised cross-entropy, starting from the
-    teacher. If two classes are candidates of exactly the same rows, the student cannot distinguish
-    them, and the teacher's outputs decide.
+    The student's target gives equal weight to the classes with the largest outputs of the teacher,
+    the candidates (the two-hot target of the paper). The student is fitted by generalised
+    cross-entropy, starting from the teacher. If two classes are candidates of exactly the same
+    rows, the student cannot distinguish them: then the teacher's outputs decide.
 
     Parameters
     ----------
     n_candidates : int
-        Number of the teacher's labels in the target, at most n_classes - 1. If outputs tie for the
-        last place, they share its weight.
+        Number of candidates; at most n_classes - 1 are used. If outputs tie for the last place,
+        their classes share its weight.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
-        Strength of the penalty, see `LinearProbe`: one for both rounds, or one for each. The
-        default is ridge 10.
+        Strength of the penalty, see `LinearProbe`: one number for both rounds, or one per round.
+        The default is ridge 10.
     gce_power, start, center, normalize, fit_intercept, class_weight, whiten, tol, max_iter, \
     dtype, n_jobs, random_state, verbose
         As for `LinearProbe`, which also describes the attributes.
@@ -182,9 +184,7 @@ class PartialLabelProbe(Probe):
 
 
 def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
-    """Return the probe of a recipe; other parameters are passed to it.
-
-    A `DiscriminantProbe` gets only the parameters that it has.
+    """Return the probe of a recipe, with other parameters; a discriminant ignores unknown ones.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
     """
     if isinstance(recipe, DiscriminantRecipe):
         known = DiscriminantProbe().get_params()
-        own = {name: value for name, value in parameters.items() if name in known}
-        return DiscriminantProbe(shrinkage=recipe.shrinkage, **own)
+        parameters = {name: value for name, value in parameters.items() if name in known}
+        return DiscriminantProbe(shrinkage=recipe.shrinkage, **parameters)
     parameters |= {"loss": recipe.loss.name, **asdict(recipe.loss), "whiten": recipe.whiten}
     return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)

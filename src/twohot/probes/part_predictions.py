@@ -1,7 +1,8 @@
-"""Predict rows of a source in blocks, to save memory, and write them as tables.
+"""Predict rows of a source in blocks, to save memory, and write the predictions as tables.
 
-id, item, predicted_label, confidence, second_label     one row for each row of the source
-probability of …                                        for every class, if requested
+A table has one row per row of the source. Its columns are id, item (if the source has items),
+predicted_label, confidence and second_label. On request, every class has a column `probability of
+…`. A part is a range of rows of the source whose predictions are one file (see tables.parts).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,10 +23,10 @@ BLOCK_ROWS, BLOCK_NUMBERS = 10_000, 2**24
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A probe, and which of its predictions are written to tables."""
+    """A probe, and whether its tables have a probability for every class."""
 
     probe: FittedProbe
-    all_probabilities: bool = False  # a column for every class
+    all_probabilities: bool = False
 
     @property
     def class_names(self) -> NDArray[Any]:
@@ -39,7 +40,7 @@ class Predictor:
 
     @property
     def probability_columns(self) -> list[str]:
-        """Names of the columns of probabilities."""
+        """Names of the columns with probabilities; none if these are not requested."""
         return [f"probability of {name}" for name in self.class_names if self.all_probabilities]
 
     def for_workers(self) -> "Predictor":
@@ -60,12 +61,12 @@ class PartRows:
     """The rows of a part: positions in the source, ids and items."""
 
     stored_rows: IntArray
-    ids: Any  # numbers, or text
-    items: Sequence[str] | None  # the path or text of each row
+    ids: Any  # array of numbers, or sequence of text
+    items: Sequence[str] | None  # paths or texts of the rows; None for features without items
 
 
 def part_rows(table: FeatureTable, parts: SourceParts, number: int) -> PartRows:
-    """Return the rows of one part of a table."""
+    """Return the rows of the part with this number."""
     places = parts.places(number)
     items = None if table.items is None else table.items[places]
     return PartRows(parts.stored_rows(number), table.ids.cells(places), items)
@@ -86,7 +87,7 @@ def two_best(outputs: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def predicted_tables(predictor: Predictor, stored: Matrix, rows: PartRows) -> Iterator[Any]:
-    """Yield pyarrow tables of some rows each; one empty table if there are no rows."""
+    """Yield one pyarrow table per block of rows; one empty table if there are no rows."""
     first = 0
     for block in blocks_of_rows(stored, rows.stored_rows, predictor.block_rows):
         yield _predicted_table(predictor, block, rows, first)
@@ -100,11 +101,11 @@ def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows, fir
     outputs = predictor.outputs(features)
     best, second = two_best(outputs)
     names, text = predictor.class_names, arrow.string()
-    some = slice(first, first + len(features))
-    ids = rows.ids[some]
+    block = slice(first, first + len(features))
+    ids = rows.ids[block]
     columns = {"id": arrow.array(ids, None if isinstance(ids, np.ndarray) else text)}
     if rows.items is not None:
-        columns["item"] = arrow.array(rows.items[some], text)
+        columns["item"] = arrow.array(rows.items[block], text)
     columns |= {
         "predicted_label": arrow.array(names[best], text),
         "confidence": arrow.array(outputs.max(axis=1, initial=0).astype(np.float32)),
@@ -115,11 +116,8 @@ def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows, fir
     return arrow.table(columns)
 
 
-# Tasks -------------------------------------------------------------------------------------------
-
-
 def write_predicted_part(
     url: str, predictor: Predictor, opened: Callable[[], Matrix], rows: PartRows
 ) -> str:
-    """Write the predictions for a part; return the name of the file."""
+    """Write the predictions for a part, in any process; return the name of the file."""
     return write_part(url, predicted_tables(predictor, opened(), rows))

@@ -1,19 +1,23 @@
-"""Recipes: the settings of each round of a probe; and the record of a fitted round."""
+"""Recipes: the settings of a round of a probe; and the record of a fitted round.
+
+A round is one fit. The first round, the teacher, fits the given labels. Each later round, a
+student, fits the outputs of the previous round, or the most likely classes of each row: the
+candidates.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
-from twohot.base import FloatArray
+from twohot.base import FloatArray, notebook_table
 from twohot.rows import Coordinates
 from twohot.solve import Loss, loss_from_json
 
-# Names of the methods that fit the given labels.
-TEACHER, ROBUST, DISCRIMINANT = "teacher", "robust", "discriminant"
+TEACHER = "teacher"  # name of the method that fits the given labels by cross-entropy
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Loss, penalty and targets of one round; `teacher` is the recipe of the round before.
+    """Loss, penalty and targets of one round.
 
     Examples
     --------
@@ -24,23 +28,23 @@ class Recipe:
 
     loss: Loss
     ridge: float | None = None  # dimensionless strength of the penalty
-    l2: float | None = None  # or the coefficient of the penalty itself
-    teacher: "Recipe | None" = None  # the round whose outputs are fitted; None: the given labels
-    n_candidates: int | None = None  # number of the teacher's outputs kept; None: all
+    l2: float | None = None  # instead of `ridge`, the coefficient of the penalty
+    teacher: "Recipe | None" = None  # the previous round; None: the given labels are fitted
+    n_candidates: int | None = None  # number of candidates; None: all outputs are fitted
     whiten: bool = False  # whether rows are half-whitened; the same in all rounds
 
     @property
     def rounds(self) -> list["Recipe"]:
-        """The rounds, the teacher's first."""
+        """The rounds in the order of fitting; this round is the last."""
         return [*([] if self.teacher is None else self.teacher.rounds), self]
 
     @property
     def method(self) -> str:
-        """Name of the method, as if it is fitted to the given labels."""
-        return ROBUST if self.loss.is_robust else TEACHER
+        """Name of the method: robust or teacher, by the loss alone."""
+        return "robust" if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:
-        """Return the coordinates of the rounds: the given ones, half-whitened if required."""
+        """Return the coordinates in which the rounds are fitted: half-whitened if required."""
         return plain.half_whitened() if self.whiten else plain
 
     def penalty(self, coordinates: Coordinates) -> float:
@@ -56,32 +60,13 @@ class Recipe:
         return f"{self.method} ({strength}{made})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe of this round alone as JSON; `recipe_from_json` reads it."""
+        """Return the recipe of this round without its teacher, for `recipe_from_json`."""
         return vars(self) | {"loss": self.loss.to_json(), "teacher": None}
 
 
 def recipe_from_json(fields: dict[str, Any]) -> Recipe:
     """Return the recipe that `to_json` wrote; other input may raise any exception."""
     return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": None}))
-
-
-# The result of a round ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One fit of a probe: its coefficients, and the size of the remaining gradient."""
-
-    coef: FloatArray  # (n_classes, n_features), in the space of the prepared features
-    intercept: FloatArray  # (n_classes,), zeros if none was fitted
-    targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
-    loss: str  # "ce", "gce"; "lda" or "average" if no loss is minimised
-    l2: float  # strength of the penalty, on the prepared features
-    value: float  # mean loss + ½·l2·‖coef‖²
-    n_iter: int  # steps of the fit; those for the start of a robust fit do not count
-    n_passes: float  # products over all rows / 2, including those for the start
-    gradient_norm: float  # norm of the gradient, relative to its norm at zero coefficients
-    converged: bool  # gradient_norm ≤ tol
 
 
 @dataclass(frozen=True)
@@ -98,8 +83,8 @@ class DiscriminantRecipe:
 
     @property
     def method(self) -> str:
-        """Name of this method."""
-        return DISCRIMINANT
+        """Name of the method."""
+        return "discriminant"
 
     def __str__(self) -> str:
         return f"{self.method} (shrinkage {self.shrinkage:g})"
@@ -110,3 +95,62 @@ class DiscriminantRecipe:
 
 
 AnyRecipe = Recipe | DiscriminantRecipe
+
+
+# The results of rounds ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One fit of a probe: its coefficients, and the size of the remaining gradient.
+
+    The defaults are those of a method that minimises no loss.
+    """
+
+    coef: FloatArray  # (n_classes, n_features), on the prepared features
+    intercept: FloatArray  # (n_classes,), zeros if none was fitted
+    targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
+    loss: str  # "ce", "gce"; "lda" or "average" if no loss is minimised
+    n_passes: float  # products over all rows / 2, including the fit that gives the start
+    l2: float = 0.0  # coefficient of the penalty
+    value: float = 0.0  # mean loss + ½·l2·‖coef‖²
+    n_iter: int = 1  # steps of the fit, without the fit that gives the start
+    gradient_norm: float = 0.0  # norm of the gradient, relative to its norm at zero coefficients
+    converged: bool = True  # gradient_norm ≤ tol
+
+
+HEADINGS = ("round", "targets", "loss", "l2", "steps", "passes", "relative gradient", "converged")
+
+
+class RoundsTable(list[Round]):
+    """List of `Round` records, the teacher's first, that prints as a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twohot import PartialLabelProbe
+    >>> X, y = load_iris(return_X_y=True)
+    >>> PartialLabelProbe().fit(X, y).rounds_
+    round     targets  loss      l2  steps  passes  relative gradient  converged
+        1      labels    ce  0.0222  ...                                     yes
+        2  candidates   gce  0.0222  ...                                     yes
+    """
+
+    def cells(self) -> list[list[str]]:
+        """Return the text cells of each round, under `HEADINGS`."""
+        return [
+            [
+                *(str(number), entry.targets, entry.loss, f"{entry.l2:.3g}", str(entry.n_iter)),
+                *(f"{entry.n_passes:g}", f"{entry.gradient_norm:.1e}"),
+                "yes" if entry.converged else "no",
+            ]
+            for number, entry in enumerate(self, start=1)
+        ]
+
+    def __repr__(self) -> str:
+        columns = zip(HEADINGS, *self.cells(), strict=True)
+        aligned = ([cell.rjust(max(map(len, column))) for cell in column] for column in columns)
+        return "\n".join(map("  ".join, zip(*aligned, strict=True)))
+
+    def _repr_html_(self) -> str:
+        return notebook_table(f"{len(self)} rounds", HEADINGS, self.cells())

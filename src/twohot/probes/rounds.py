@@ -1,9 +1,10 @@
 """Fit the rounds of a recipe: each round fits targets made from the previous round's outputs.
 
-One loop runs every recipe. The first round (the teacher) fits the given targets. Each later round
-fits targets that its recipe derives from the outputs of the previous round. Labels, soft labels and
-candidates are stored with the rows. Outputs are recomputed from coefficients, block by block, in
-the pass that needs them: no dense targets of shape (n_samples, n_classes) are stored.
+The first round (the teacher) fits the given targets. Each later round fits the outputs of the
+previous round, or its candidates: the classes with the largest outputs of each row. Labels, soft
+labels and candidates are stored with the rows. Outputs are computed again from the coefficients,
+block by block, in the pass that needs them. So no dense targets of shape (n_samples, n_classes) are
+stored.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,9 +30,9 @@ from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
-# The boundary is the smallest output that is kept as a candidate. Outputs within this relative
-# distance of it share its weight. Outputs of two fits to the default tolerance differ by about this
-# much.
+# The smallest candidate of a row is the one with the smallest output. Classes whose outputs are
+# within this relative distance of it share its weight. Outputs of two fits to the default tolerance
+# differ by about this much.
 TIE_TOLERANCE = 1e-6
 
 LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
@@ -59,7 +60,7 @@ def one_hot(codes: IntArray, n_classes: int) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class StoredTargets:
-    """Soft labels or candidates, stored with the rows."""
+    """Soft labels or candidates, stored with the rows under a name."""
 
     name: str
 
@@ -80,24 +81,149 @@ class OutputTargets:
         return softmax(block.project(self.coef))[0].copy()
 
 
-def next_targets(coordinates: Coordinates, coef: FloatArray, step: Recipe) -> Targets:
-    """Return the targets of a round, given the previous round's coefficients along the axes.
-
-    Targets are all outputs, or only the top candidates; candidates are stored with the rows.
-    """
-    rows = coordinates.rows
-    outputs = OutputTargets(coordinates.on_rows(coef))
-    if step.n_candidates is None:
-        return outputs
-    # With two classes, keep one candidate: two candidates of equal weight carry no information.
-    n_kept = min(step.n_candidates, rows.n_classes - 1)
-    rows.derive(CANDIDATES, top_targets, outputs, n_kept)
-    return StoredTargets(CANDIDATES)
-
-
 def top_targets(block: Block, outputs: Targets, n_candidates: int) -> Matrix:
-    """Return the top candidates of a block's outputs. A kernel."""
+    """Return the candidates of a block's rows, given the outputs. A kernel."""
     return sp.csr_array(top_candidates(outputs.of(block), n_candidates), dtype=np.float32)
+
+
+def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
+    """Give equal weight to the classes with the largest outputs of each row.
+
+    Outputs that tie for the last place, within a relative 1e-6, share the remaining weight. For
+    example, two candidates of the outputs (.4, .2, .2, .2) give the weights (1/2, 1/6, 1/6, 1/6).
+
+    Parameters
+    ----------
+    outputs : array of shape (n_samples, n_classes)
+        Outputs of a probe, or any scores that increase with the probability of the class.
+    n_candidates : int
+        Number of classes per row; 2 gives the two-hot target of the paper, 1 the most likely label.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n_samples, n_classes)
+        The weights; each row sums to one. Pass them to `fit_soft` of any linear probe.
+
+    Examples
+    --------
+    >>> from twohot import top_candidates
+    >>> top_candidates([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]]).toarray()
+    array([[0.5 , 0.5 , 0.  ],
+           [0.5 , 0.25, 0.25]])
+    """
+    scores: NDArray[Any] = np.asarray(outputs)
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
+        problem = f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity"
+        advice = "pass one row of finite scores per sample and one column per class."
+        raise ArgumentError("outputs", problem, advice)
+    n_candidates = check_class_count("n_candidates", n_candidates, scores.shape[1])
+    slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
+    return sp.csr_array(top_shares(scores, n_candidates, slack))
+
+
+# Fits ---------------------------------------------------------------------------------------------
+
+
+def run_rounds(
+    coordinates: Coordinates,
+    given: Targets,
+    recipe: Recipe,
+    settings: Settings,
+    say: Callable[[str], None] | None = None,
+    *,
+    checkpoint: Checkpoint | None = None,
+) -> list[Round]:
+    """Fit all rounds; return one record per round. `say` is called with one line per step.
+
+    Rounds in the checkpoint are not fitted again, and every new round is added to the checkpoint.
+    """
+    rounds = [] if checkpoint is None else checkpoint.rounds()
+    last = None if checkpoint is None else checkpoint.last_end()
+    solver = Solver(coordinates, settings)
+    for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
+        if say is not None:
+            name = f"round {number} ({step.loss.name})"
+            solver.callback = lambda n_iter, n_passes, norm, name=name: say(
+                f"{name}: step {n_iter}, {n_passes:g} passes, relative gradient {norm:.1e}"
+            )
+        made, last = make_round(solver, given, step, last)
+        rounds.append(made)
+        if checkpoint is not None:
+            checkpoint.add_round(made, last)
+    return rounds
+
+
+def make_round(
+    solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
+) -> tuple[Round, Evaluation]:
+    """Fit one round; return its record and the evaluation at the solution."""
+    solution, targets, n_passes = fit_round(solver, given, step, last)
+    coef, intercept = on_features(solver.coordinates, solution.evaluation.coef)
+    record = Round(
+        coef=coef,
+        intercept=intercept,
+        targets=targets.name,
+        loss=step.loss.name,
+        n_passes=n_passes,
+        l2=step.penalty(solver.coordinates),
+        value=solution.evaluation.value,
+        n_iter=solution.n_iter,
+        gradient_norm=solution.gradient_norm,
+        converged=solution.converged,
+    )
+    return record, solution.evaluation
+
+
+def on_features(coordinates: Coordinates, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Convert coefficients along the axes to coefficients on the features, and an intercept."""
+    coef = coordinates.to_features(coef)
+    slopes, intercept = np.split(coef, [coef.shape[1] - coordinates.rows.intercept], axis=1)
+    return np.ascontiguousarray(slopes), intercept.sum(axis=1)  # zeros if none was fitted
+
+
+def fit_round(
+    solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
+) -> tuple[Solution, Targets, float]:
+    """Fit one round; return the solution, the targets, and the number of passes.
+
+    `last` is the end of the previous round. If it is None, the given targets are fitted.
+    """
+    coordinates, targets = solver.coordinates, given
+    rows, passes_before = coordinates.rows, coordinates.rows.n_passes
+    if step.teacher is not None and last is not None:
+        targets = OutputTargets(coordinates.on_rows(last.coef))
+        if step.n_candidates is not None:
+            # With two classes there is one candidate: two of equal weight carry no information.
+            n_candidates = min(step.n_candidates, rows.n_classes - 1)
+            rows.derive(CANDIDATES, top_targets, targets, n_candidates)
+            targets = StoredTargets(CANDIDATES)
+    solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
+    if targets.name == CANDIDATES and last is not None:
+        solution = _break_ties(rows, solution, targets, last)
+    return solution, targets, rows.n_passes - passes_before
+
+
+# Coefficients of tied classes get this fraction of their differences in the previous round. It is
+# larger than rounding errors, and smaller than the tolerance of fits.
+TIE_BREAK = 1e-6
+
+# Coefficients of tied classes count as equal up to this relative difference. A non-convex loss may
+# give them different coefficients.
+SAME = 1e-3
+
+
+def _break_ties(rows: Rows, solution: Solution, targets: Targets, last: Evaluation) -> Solution:
+    """Break ties between classes with equal targets by the previous round's coefficients.
+
+    Classes that are candidates of the same rows get coefficients that are equal up to the
+    tolerance. Without this function, the remaining error of the fit would decide between them.
+    """
+    coef = solution.evaluation.coef.copy()
+    for tied in tied_classes(rows, targets):
+        mean = coef[tied].mean(axis=0)
+        if np.linalg.norm(coef[tied] - mean) <= SAME * np.linalg.norm(coef[tied]):
+            coef[tied] = mean + TIE_BREAK * (last.coef[tied] - last.coef[tied].mean(axis=0))
+    return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
 
 
 def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
@@ -120,130 +246,6 @@ def signature_terms(block: Block, targets: Targets) -> Terms:
     return (np.asarray(sp.csr_array(targets.of(block)).T @ numbers),)
 
 
-def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
-    """Give equal weight to the classes with the largest outputs of each row.
-
-    Outputs that tie for the last place, within a relative 1e-6, share the remaining weight:
-    with two candidates and outputs (.4, .2, .2, .2), the weights are (1/2, 1/6, 1/6, 1/6).
-
-    Parameters
-    ----------
-    outputs : array of shape (n_samples, n_classes)
-        Outputs of a probe, or any scores that increase with the probability of the class.
-    n_candidates : int
-        Number of classes kept; 2 gives the two-hot target of the paper, 1 the most likely label.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of shape (n_samples, n_classes)
-        The weights; each row sums to one. Pass it to `fit_soft` of any linear probe.
-
-    Examples
-    --------
-    >>> from twohot import top_candidates
-    >>> top_candidates([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]]).toarray()
-    array([[0.5 , 0.5 , 0.  ],
-           [0.5 , 0.25, 0.25]])
-    """
-    scores: NDArray[Any] = np.asarray(outputs)
-    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
-        problem = f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity"
-        advice = "pass one row of finite scores per sample and one column per class."
-        raise ArgumentError("outputs", problem, advice)
-    n_candidates = check_class_count("n_candidates", n_candidates, scores.shape[1])
-    slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
-    return sp.csr_array(top_shares(scores, n_candidates, slack))
-
-
-def run_rounds(
-    coordinates: Coordinates,
-    given: Targets,
-    recipe: Recipe,
-    settings: Settings,
-    say: Callable[[str], None] | None = None,
-    *,
-    checkpoint: Checkpoint | None = None,
-) -> list[Round]:
-    """Return one record per round; call `say` with one line per step.
-
-    Rounds in the checkpoint are not fitted again, and every new round is added to it.
-    """
-    rounds = [] if checkpoint is None else checkpoint.rounds()
-    last = None if checkpoint is None else checkpoint.last_end()
-    solver = Solver(coordinates, settings)
-    for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
-        if say is not None:
-            solver.callback = _report_steps(say, f"round {number} ({step.loss.name})")
-        made, last = make_round(solver, given, step, last)
-        rounds.append(made)
-        if checkpoint is not None:
-            checkpoint.add_round(made, last)
-    return rounds
-
-
-def make_round(
-    solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
-) -> tuple[Round, Evaluation]:
-    """Fit one round; return its record and the evaluation at the solution."""
-    rows = solver.coordinates.rows
-    solution, targets, n_passes = fit_round(solver, given, step, last)
-    # Convert to coefficients on the user's features, with a separate intercept.
-    coef = solver.coordinates.to_features(solution.evaluation.coef)
-    n_columns = coef.shape[1] - rows.intercept
-    record = Round(
-        coef=np.ascontiguousarray(coef[:, :n_columns]),
-        intercept=coef[:, -1].copy() if rows.intercept else np.zeros(len(coef)),
-        targets=targets.name,
-        loss=step.loss.name,
-        l2=step.penalty(solver.coordinates),
-        value=solution.evaluation.value,
-        n_iter=solution.n_iter,
-        n_passes=n_passes,
-        gradient_norm=solution.gradient_norm,
-        converged=solution.converged,
-    )
-    return record, solution.evaluation
-
-
-def fit_round(
-    solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
-) -> tuple[Solution, Targets, float]:
-    """Fit one round; return the solution, the targets, and the number of passes."""
-    coordinates, targets = solver.coordinates, given
-    passes_before = coordinates.rows.n_passes
-    if step.teacher is not None and last is not None:
-        targets = next_targets(coordinates, last.coef, step)
-    solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
-    if targets.name == CANDIDATES and last is not None:
-        solution = _break_ties(coordinates, solution, targets, last)
-    return solution, targets, coordinates.rows.n_passes - passes_before
-
-
-# Coefficients of tied classes get this share of their differences in the previous round. It is
-# larger than rounding errors, and smaller than the tolerance of fits.
-TIE_BREAK = 1e-6
-
-# Coefficients of tied classes count as equal up to this relative difference. A non-convex loss may
-# give them different coefficients.
-SAME = 1e-3
-
-
-def _break_ties(
-    coordinates: Coordinates, solution: Solution, targets: Targets, last: Evaluation
-) -> Solution:
-    """Break ties between classes with equal targets by the previous round's coefficients.
-
-    Classes that are candidates of the same rows get coefficients that are equal up to the
-    tolerance. Without this function, the remaining error of the fit would decide between them.
-    """
-    coef = solution.evaluation.coef.copy()
-    for tied in tied_classes(coordinates.rows, targets):
-        mean = coef[tied].mean(axis=0)
-        if np.linalg.norm(coef[tied] - mean) <= SAME * np.linalg.norm(coef[tied]):
-            coef[tied] = mean + TIE_BREAK * (last.coef[tied] - last.coef[tied].mean(axis=0))
-    return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
-
-
 def average_rounds(rounds: Sequence[Sequence[Round]], temperatures: Sequence[float]) -> Round:
     """Return one round whose logits are the mean of several probes' logits.
 
@@ -251,27 +253,21 @@ def average_rounds(rounds: Sequence[Sequence[Round]], temperatures: Sequence[flo
     """
     last = [probe[-1] for probe in rounds]
     steps = [entry for probe in rounds for entry in probe]
-    coefs = [entry.coef / each for entry, each in zip(last, temperatures, strict=True)]
-    intercepts = [entry.intercept / each for entry, each in zip(last, temperatures, strict=True)]
+
+    def mean(name: str) -> FloatArray:
+        pairs = zip(last, temperatures, strict=True)
+        return np.asarray(np.mean([getattr(entry, name) / each for entry, each in pairs], axis=0))
+
     return Round(
-        coef=np.asarray(np.mean(coefs, axis=0)),
-        intercept=np.asarray(np.mean(intercepts, axis=0)),
+        coef=mean("coef"),
+        intercept=mean("intercept"),
         targets=LABELS,
         loss="average",
-        l2=0.0,
-        value=0.0,
-        n_iter=sum(entry.n_iter for entry in steps),
         n_passes=sum(entry.n_passes for entry in steps),
+        n_iter=sum(entry.n_iter for entry in steps),
         gradient_norm=max(entry.gradient_norm for entry in last),
         converged=all(entry.converged for entry in steps),
     )
-
-
-def _report_steps(say: Callable[[str], None], name: str) -> Callable[[int, float, float], None]:
-    def callback(n_iter: int, n_passes: float, norm: float) -> None:
-        say(f"{name}: step {n_iter}, {n_passes:g} passes, relative gradient {norm:.1e}")
-
-    return callback
 
 
 # A failed fit leaves the estimator unchanged ------------------------------------------------------

@@ -1,7 +1,6 @@
 """Review pages, the decisions that reviewers make in them, and the corrected files."""
 
 from twohot.review.corrected_file import CorrectedFile as CorrectedFile
-from twohot.review.corrected_file import CorrectedParts as CorrectedParts
 from twohot.review.corrected_file import write_corrected_file as write_corrected_file
 from twohot.review.decisions import DECISIONS as DECISIONS
 from twohot.review.decisions import OPEN as OPEN

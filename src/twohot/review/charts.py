@@ -1,6 +1,7 @@
-"""Positions of dots and lines in a report's charts, in percent of the chart's width and height.
+"""The charts of a review page: positions of dots, lines and axis ticks.
 
-With percentages, a chart scales with the page, and its text keeps its size.
+Positions are in percent of a chart's width and height, from its left and its top. So a chart
+scales with the page while its text keeps its size.
 """
 
 import math
@@ -9,10 +10,10 @@ from dataclasses import dataclass
 from twohot.base import method_colours
 from twohot.review.records import ChoiceCurve, Curve, Method
 
-# Allowed distances between two ticks of a linear axis.
+# Allowed distances between two ticks of an axis of agreement.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 MOST_TICKS = 6
-# Symbols of the methods: filled, or open for half-whitened features.
+# Marks of the methods, one pair per method: filled, and open for half-whitened features.
 MARKS = ("●○", "■□", "▲△", "◆◇", "▼▽", "★☆")
 
 
@@ -23,39 +24,39 @@ class Dot:
     name: str
     colour: str  # of the method
     place: float  # position on the axis
-    low: float  # ends of the error bar: one standard error to either side
-    high: float
+    low: float  # left end of the error bar: one standard error below the agreement
+    high: float  # right end of the error bar
     text: str  # agreement and standard error
     chosen: bool
 
 
 @dataclass(frozen=True)
 class DotPlot:
-    """Chart of the agreement of each method: one dot per method, best first, and axis ticks."""
+    """The agreement of each method as a dot, and the ticks of the axis."""
 
-    dots: tuple[Dot, ...]
-    ticks: tuple[tuple[float, str], ...]
+    dots: tuple[Dot, ...]  # highest agreement first
+    ticks: tuple[tuple[float, str], ...]  # position and text
 
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """One curve of a chart; its points are in percent of the chart's width and height."""
+    """One line of a chart."""
 
     name: str
     colour: str  # of the method
-    points: tuple[tuple[float, float], ...]  # connected in this order
-    mark: str  # one of MARKS
-    style: str = "curve"  # or "open" (half-whitened), "level" (horizontal), "chosen"
+    points: tuple[tuple[float, float], ...]  # positions x and y, connected in this order
+    mark: str  # a character of MARKS, drawn at each point
+    style: str = "curve"  # or "open" (half-whitened), "level" (horizontal), "chosen" (a level)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """Chart of agreement (y) by ridge (x), as lines and ticks; y increases downwards."""
+    """The agreement (y) of each method by a parameter (x) as lines, and the ticks of the axes."""
 
     x_name: str
-    lines: tuple[DrawnLine, ...]  # curves, then levels
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
+    lines: tuple[DrawnLine, ...]  # curves, then horizontal lines
+    x_ticks: tuple[tuple[float, str], ...]  # position and text
+    y_ticks: tuple[tuple[float, str], ...]  # position and text
 
 
 def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
@@ -77,8 +78,8 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
     ends = [end for method in known for end in _ends(method)]
     ticks, decimals = _round_ticks(min(ends), max(ends))
 
-    def place(share: float) -> float:
-        return _share(share, ticks[0], ticks[-1])
+    def place(agreement: float) -> float:
+        return _percent(agreement, ticks[0], ticks[-1])
 
     def dot(method: Method) -> Dot:
         low, high = map(place, _ends(method))
@@ -99,22 +100,10 @@ def _ends(method: Method) -> tuple[float, float]:
 
 
 def choice_plot(choice: ChoiceCurve) -> Plot | None:
-    """Return the chart of agreement by ridge, or None if there is no finite point to draw.
-
-    Examples
-    --------
-    >>> curve = Curve("GCE", ((1, 0.6), (10, 0.8), (100, 0.7)))
-    >>> plot = choice_plot(ChoiceCurve("ridge", (curve,)))
-    >>> plot.lines[0].points
-    ((0.0, 100.0), (50.0, 0.0), (100.0, 50.0))
-    """
+    """Return the chart of agreement by a parameter, or None if no point is finite."""
     # The finite points of each curve, with the logarithm of x.
     curves = [
-        [
-            (math.log10(x), float(y))
-            for x, y in curve.points
-            if 0 < x < math.inf and math.isfinite(y)
-        ]
+        [(math.log10(x), y) for x, y in curve.points if 0 < x < math.inf and math.isfinite(y)]
         for curve in choice.curves
     ]
     marks = [mark for curve in curves for mark in curve]
@@ -127,7 +116,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
     def place(mark: tuple[float, float]) -> tuple[float, float]:
         x, y = mark
-        return _share(x, xs[0], xs[-1]), round(100 - _share(y, y_ticks[0], y_ticks[-1]), 2)
+        return _percent(x, xs[0], xs[-1]), round(100 - _percent(y, y_ticks[0], y_ticks[-1]), 2)
 
     def line(of: Curve | Method, points: list[tuple[float, float]], style: str) -> DrawnLine:
         method = of.method or of.name
@@ -143,30 +132,22 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     for level in levels:
         y = place((xs[0], level.agreement))[1]
         lines.append(line(level, [(0.0, y), (100.0, y)], "chosen" if level.chosen else "level"))
-    return Plot(
-        choice.x_name,
-        tuple(lines),
-        # Ticks are the values of the parameter, or every n-th of many.
-        tuple(
-            (_share(x, xs[0], xs[-1]), f"{10**x:.3g}")
-            for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
-        ),
-        tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
-    )
+    # Every value of the parameter has a tick; if there are many values, every n-th one.
+    shown = xs[:: math.ceil(len(xs) / MOST_TICKS)]
+    x_labels = tuple((_percent(x, xs[0], xs[-1]), f"{10**x:.3g}") for x in shown)
+    y_labels = tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks)
+    return Plot(choice.x_name, tuple(lines), x_labels, y_labels)
 
 
 def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
-    """Return round percentages for ticks from low to high, and their number of decimals.
-
-    With fewer decimals, two ticks could have the same text.
-    """
+    """Return the ticks of an axis as round percentages, and the decimals that tell them apart."""
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    if first >= last:  # the axis needs two different ticks between 0 and 1
+    if first >= last:  # all values are equal, and an axis needs two ticks between 0 and 1
         first, last = (0, 1) if last <= 0 else (last - 1, last)
     return [step * number for number in range(first, last + 1)], 1 if step < 0.01 else 0
 
 
-def _share(value: float, low: float, high: float) -> float:
+def _percent(value: float, low: float, high: float) -> float:
     """Return the position of a value between two ends, in percent; 50 if the ends are equal."""
     return round(100 * (value - low) / (high - low), 2) if high > low else 50.0

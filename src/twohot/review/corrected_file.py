@@ -1,12 +1,13 @@
-"""Copies of a user's own files with corrected labels.
+"""Copies of a user's files with corrected labels.
 
-Rows are found by their ids. A file is read twice. First, its ids and labels are compared with those
-of the audit; an error is raised if they differ. Then the file is copied.
+A file is read twice. First, its ids and labels are compared with the ids and labels of the audit;
+an error is raised if they differ. Then the file is copied. Ids tell which row is which.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,43 +19,33 @@ from twohot.tables import COLUMN, PATH, PartFolder, RowIds, both_meant, pick
 
 
 @dataclass(frozen=True)
-class CorrectedFile:
-    """Summary of a corrected copy: its columns, new classes, and rows that were not audited."""
-
-    label_column: str  # the column whose labels are corrected
-    before_column: str  # the column with the old labels
-    n_not_audited: int  # rows that keep their label because they were not audited
-    new_classes: tuple[str, ...]  # new classes as they are written in the file
-
-
-@dataclass(frozen=True)
 class LabelReading:
     """Comparison of a column with the labels of an audit, to find the column of labels."""
 
-    name: str
-    by_name: bool  # whether cells are class names; otherwise they are positions
-    n_wrong: int = 0  # rows in which the column differs from the audited label
-    example: str = ""  # for the error message: text on the first of these rows
+    name: str  # name of the column
+    by_name: bool  # whether cells are names of classes; otherwise they are positions of classes
+    n_different: int = 0  # number of rows in which the column differs from the audited label
+    example: str = ""  # the first such row, as text for an error message
 
     def of_more(self, cells: Sequence[str], rows: ReviewRows) -> "LabelReading":
-        """Compare `cells` with the labels of `rows`; return the comparison of all rows so far."""
+        """Compare more cells with the labels of `rows`; return the comparison so far."""
         spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
-        # Any text that is not a class may mean "no label".
-        read = [rows.spellings.get(cell, cell) if self.by_name else cell for cell in cells]
-        wrong = [
+        different = [
             row
-            for row, (cell, code) in enumerate(zip(read, rows.given_labels.tolist(), strict=True))
-            if (cell in classes if code == NO_LABEL else cell != spelling[code])
+            for row, (cell, code) in enumerate(zip(cells, rows.given_labels.tolist(), strict=True))
+            for label in [rows.spellings.get(cell, cell) if self.by_name else cell]
+            # Any text that is not a class may mean "no label".
+            if (label in classes if code == NO_LABEL else label != spelling[code])
         ]
         example = self.example
-        if wrong and not example:
-            row, given = wrong[0], rows.label_name(int(rows.given_labels[wrong[0]]))
-            said = f"in row {rows.ids[row]} the column {self.name!r} has {cells[row]!r}"
-            example = f"{said}, and the audit {given!r}"
-        return replace(self, n_wrong=self.n_wrong + len(wrong), example=example)
+        if different and not example:
+            row = different[0]
+            seen = f"in row {rows.ids[row]} the column {self.name!r} has {cells[row]!r}"
+            example = f"{seen}, and the audit {rows.label_name(rows.given_labels[row])!r}"
+        return replace(self, n_different=self.n_different + len(different), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the text by which the file names each class: its name or its position."""
+        """Return for each class the text that the file has for it: its name or its position."""
         return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 
@@ -66,12 +57,12 @@ def write_corrected_file(
     *,
     label_column: str | None = None,
     drop_excluded: bool = False,
-) -> CorrectedFile:
-    r"""Write a copy of a user's file with corrected labels; the old ones are in a new column.
+) -> "CorrectedFile":
+    r"""Write a copy of a user's file with corrected labels; a new column has the old labels.
 
-    `source` is the CSV or Parquet file of the audited labels. `label_column` is its column of
-    labels, by default the one with the audited labels. `drop_excluded` leaves out excluded rows,
-    which changes the positions of later rows; by default they only lose their label.
+    `source` is the CSV or Parquet file with the audited labels. `label_column` is the name of its
+    label column, by default the column that equals the audited labels. Excluded rows lose their
+    label. With `drop_excluded` they are left out, which changes the positions of later rows.
 
     Examples
     --------
@@ -94,18 +85,16 @@ def write_corrected_file(
     C,1,cat,cat
     <BLANKLINE>
     """
-    parts = [open_own_file(source)]
-    file = CorrectedParts(
-        parts, rows, applied, label_column=label_column, drop_excluded=drop_excluded
-    )
+    options: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
+    file = CorrectedFile([open_own_file(source)], rows, applied, **options)
     file.write(0, target)
-    return file.about()
+    return file
 
 
-class CorrectedParts:
-    """A user's file, in one or several parts, to be copied as `write_corrected_file` does.
+class CorrectedFile:
+    """A user's file in one or more parts, in any order, to be copied with corrected labels.
 
-    The parts may be in any order.
+    The options are those of `write_corrected_file`.
     """
 
     def __init__(
@@ -122,22 +111,21 @@ class CorrectedParts:
         self.bounds = np.append(0, np.cumsum([part.n_rows for part in parts]))
         _check_id_column(rows.ids, parts[0])
         self.position = {name: number for number, name in enumerate(rows.id_texts())}
-        self.column = _choose_reading(list(self._readings(label_column)), parts[0].path)
-        for name in self.about().new_classes:
-            parts[0].check_cell(self.column.name, name)
-
-    def about(self) -> CorrectedFile:
-        """Return the summary of the file."""
-        n_not_audited = int(self.bounds[-1]) - self.rows.n_rows
-        new = self.column.spelling(self.applied.classes)[len(self.rows.classes) :]
-        return CorrectedFile(self.column.name, self.parts[0].before, n_not_audited, new)
+        reading = _choose_reading(self._readings(label_column), parts[0].path)
+        self.by_name, self.label_column = reading.by_name, reading.name
+        self.before_column = parts[0].before  # for the old labels
+        self.n_not_audited = int(self.bounds[-1]) - rows.n_rows  # rows whose label stays unchanged
+        self.spelling = reading.spelling(applied.classes)  # text of each class in the file
+        self.new_classes = self.spelling[len(rows.classes) :]
+        for name in self.new_classes:
+            parts[0].check_cell(self.label_column, name)
 
     def write(self, number: int, target: Path | str) -> None:
-        """Write a part."""
-        self.parts[number].write(target, self.column.name, self._cells(number))
+        """Write the corrected copy of a part."""
+        self.parts[number].write(target, self.label_column, self._cells(number))
 
     def write_missing(self, folder: PartFolder, done: Callable[[], None]) -> None:
-        """Write the parts that a folder lacks; `done` is called after each."""
+        """Write the parts that a folder lacks, and call `done` after each part."""
         for number in folder.missing():
             self.write(number, folder.path_of(number))
             done()
@@ -145,53 +133,50 @@ class CorrectedParts:
     def _cells(self, number: int) -> list[str | None]:
         """Return the corrected labels of a part as text; None for a row to leave out."""
         place, audited = self._audited(number)
-        spelling = self.column.spelling(self.applied.classes)
-        named = dict(zip(self.applied.classes, spelling, strict=True))
+        named = dict(zip(self.applied.classes, self.spelling, strict=True))
         # Merged spellings are replaced in all rows, even in rows that were not audited.
-        merged = {**self.rows.spellings} if self.column.by_name else {}
+        merged = {**self.rows.spellings} if self.by_name else {}
         merged |= {named[old]: named[new] for old, new in self.applied.spellings.items()}
-        found = self.parts[number].cells(self.column.name)
-        cells: list[str | None] = [merged.get(cell, cell) for cell in found]
+        before = self.parts[number].cells(self.label_column)
+        cells: list[str | None] = [merged.get(cell, cell) for cell in before]
         labels = self.applied.labels[audited]
         for changed in np.flatnonzero(labels != self.rows.given_labels[audited]):
             code = labels[changed]
-            cells[place[changed]] = "" if code == NO_LABEL else spelling[code]
+            cells[place[changed]] = "" if code == NO_LABEL else self.spelling[code]
         if self.drop_excluded:
             for row in place[self.applied.excluded[audited]]:
                 cells[row] = None
         return cells
 
-    def _readings(self, chosen: str | None) -> Iterator[LabelReading]:
-        """Compare each column with the audited labels, by class names and by class positions."""
+    def _readings(self, chosen: str | None) -> list[LabelReading]:
+        """Compare each column with the audited labels, by class names and by class positions.
+
+        Raise unless every audited row occurs once.
+        """
         first = self.parts[0]
         # Skip columns with old labels from earlier corrections.
         names = [name for name in first.candidates if not OLD_LABELS.fullmatch(name)]
         if chosen is not None:
             pick("label_column", chosen, (), dict.fromkeys(first.names, np.empty(0)))
             names = [chosen]
-        read = {(name, by): LabelReading(name, by) for name in names for by in (True, False)}
-        n_found = np.zeros(self.rows.n_rows, dtype=np.intp)
+        readings = {(name, by): LabelReading(name, by) for name in names for by in (True, False)}
+        n_times = np.zeros(self.rows.n_rows, dtype=np.intp)  # how often each audited row occurs
         for number, part in enumerate(self.parts):
             place, audited = self._audited(number)
-            np.add.at(n_found, audited, 1)
+            np.add.at(n_times, audited, 1)
             rows = self.rows.take(audited)
             for name in names:
-                cells = part.cells(name)
-                found = [cells[row] for row in place.tolist()]
-                for by_name in (True, False):
-                    read[name, by_name] = read[name, by_name].of_more(found, rows)
-        self._check_each_once(n_found)
-        yield from read.values()
-
-    def _check_each_once(self, n_found: IntArray) -> None:
-        """Raise unless every audited row occurs once."""
-        for is_wrong, said in ((n_found == 0, "lacks"), (n_found > 1, "has more than once")):
-            wrong = np.flatnonzero(is_wrong).tolist()
-            if wrong:
-                few = first_few([self.rows.ids[row] for row in wrong])
-                problem = f"{said} {counted(len(wrong), 'row')} of the audit ({few})"
-                where = f"{problem}, where ids are {self.rows.ids.in_words()}"
-                raise ArgumentError("to", where, "pass the audited files.")
+                cells = np.array(part.cells(name), dtype=object)[place].tolist()
+                for key in ((name, True), (name, False)):
+                    readings[key] = readings[key].of_more(cells, rows)
+        for is_wrong, verb in ((n_times == 0, "lacks"), (n_times > 1, "has more than once")):
+            wrong = np.flatnonzero(is_wrong)
+            if wrong.size:
+                ids = self.rows.ids
+                few = f"{counted(wrong.size, 'row')} of the audit ({first_few(ids[wrong])})"
+                problem = f"{verb} {few}, where ids are {ids.in_words()}"
+                raise ArgumentError("to", problem, "pass the audited files.")
+        return list(readings.values())
 
     def _audited(self, number: int) -> tuple[IntArray, IntArray]:
         """Return the audited rows of a part, and their positions in the audit."""
@@ -216,20 +201,18 @@ def _check_id_column(ids: RowIds, file: OwnFile) -> None:
         raise ArgumentError({"to": file.path}, problem, f"its columns are {first_few(file.names)}.")
 
 
-def _choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
-    """Return the comparison without a difference; raise if not exactly one column has it."""
-    right = [column for column in read if not column.n_wrong]
-    several = list(dict.fromkeys(column.name for column in right))
-    if len(several) > 1:
-        raise both_meant("label_column", *several[:2])
-    if right:
-        return right[0]
-    if not read:
-        problem = "has no column of text or whole numbers, which could be labels"
-        raise ArgumentError(
-            {"to": path}, problem, "name the column by {label_column}.", label_column=...
-        )
-    best = min(read, key=lambda column: column.n_wrong)
-    problem = f"has other labels than the audited ones: {best.example}"
-    advice = "pass the audited file, name its column by {label_column}, or audit it again."
+def _choose_reading(readings: Sequence[LabelReading], path: Path) -> LabelReading:
+    """Return the comparison without a difference; raise unless exactly one column has one."""
+    equal = [each for each in readings if not each.n_different]
+    names = list(dict.fromkeys(each.name for each in equal))
+    if len(names) > 1:
+        raise both_meant("label_column", *names[:2])
+    if equal:
+        return equal[0]
+    problem = "has no column of text or whole numbers, which could be labels"
+    advice = "name the column by {label_column}."
+    if readings:
+        best = min(readings, key=lambda reading: reading.n_different)
+        problem = f"has other labels than the audited ones: {best.example}"
+        advice = "pass the audited file, name its column by {label_column}, or audit it again."
     raise ArgumentError({"to": path}, problem, advice, label_column=...)

@@ -1,7 +1,6 @@
 """Decisions of a review, and the labels that follow from them.
 
-The review page exports decisions as a file. An excluded row loses its label, so that training skips
-it.
+The review page exports decisions as a file. An excluded row loses its label, so training skips it.
 """
 
 import os
@@ -26,14 +25,15 @@ from twohot.base import (
 from twohot.review.records import ReviewRows, readable
 from twohot.tables import DELIMITERS, read_csv
 
-# The resulting label of each decision: the suggestion, the given label, the second candidate,
-# another class, a new class, no label.
+# Decisions on a row. The label becomes the suggested label ("accept"), stays the given label
+# ("reject"), or becomes the second most probable label (the second candidate), another class, a
+# new class, no label.
 DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
 OPEN = "open"  # no decision: the line has only a note
-SPELLING = "spelling"  # merges spellings: every label `given_label` becomes `label`
+SPELLING = "spelling"  # no decision on a row: all labels `given_label` become `label`
 EXCLUDED = None  # label name of an excluded row; a row without a label has the name ""
-SETTLED = "-settled"  # suffix of a report's name: final decisions after a disagreement
-MOST_NAME = 80  # maximum characters of a reviewer's name
+SETTLED = "-settled"  # suffix of the report's name in final decisions, after a disagreement
+MOST_NAME = 80  # maximum number of characters of a reviewer's name
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # not allowed in a reviewer's name
 
 
@@ -43,24 +43,24 @@ class Decision:
 
     report: str  # name of the reviewed report
     id: str  # id of the row in the data
-    decision: str  # one of DECISIONS, or OPEN
-    label: str  # the resulting label; may be empty unless the decision is relabel or new_class
-    given_label: str | None = None  # label that the reviewer saw; None: not in the file
-    suggested_label: str | None = None  # suggestion that the reviewer saw; None: not in the file
+    decision: str  # one of DECISIONS, OPEN or SPELLING
+    label: str  # the new label; may be empty unless the decision is relabel or new_class
+    given_label: str | None = None  # given label that the reviewer saw; None: not in the file
+    suggested_label: str | None = None  # suggested label that they saw; None: not in the file
     note: str = ""  # the reviewer's note on the row
     reviewer: str = ""  # the reviewer's name; empty: unknown
 
     @property
     def settles(self) -> bool:
-        """Whether the decision was made on the page for rows on which reviewers disagree."""
+        """Whether the decision was made on the page to settle disputed rows."""
         return self.report.endswith(SETTLED)
 
     def check_report(self, report: str) -> None:
         """Raise if the decision was made in another report."""
         if self.report.removesuffix(SETTLED) != report:
-            seen = f"report {self.report!r}, and the audit has report {report!r}"
             what = "a spelling" if self.decision == SPELLING else f"row {self.id}"
-            problem = f"{what} was decided in {seen}"
+            seen = f"{what} was decided in report {self.report!r}"
+            problem = f"{seen}, and the audit has report {report!r}"
             advice = "pass the folder of the reviewed report by {audit}."
             raise ArgumentError("", problem, advice, audit=...)
 
@@ -72,14 +72,13 @@ class Applied:
     classes: tuple[str, ...]  # classes of the audit, then new ones
     labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: no given label, or excluded
     excluded: NDArray[np.bool_]  # (n_rows,)
-    notes: Mapping[int, str]  # notes by positions of rows in the data
-    n_decided: Mapping[str, int]  # numbers of rows for each of DECISIONS
-    # Rows with a label of another class. Excluded rows and merged spellings are not counted.
+    notes: Mapping[int, str]  # position of a row → notes on the row
+    n_decided: Mapping[str, int]  # decision (one of DECISIONS) → number of rows
+    # Number of rows that have another class now, without excluded rows and merged spellings.
     n_changed: int
-    n_open: int  # flagged rows without a decision
-    # Merged spellings, from their names to the classes that they become.
-    spellings: Mapping[str, str] = field(default_factory=dict)
-    n_respelt: int = 0  # rows whose label changed only by merged spellings
+    n_open: int  # number of flagged rows without a decision
+    spellings: Mapping[str, str] = field(default_factory=dict)  # merged spelling → its class
+    n_respelt: int = 0  # number of rows whose label changed only by merged spellings
 
 
 def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
@@ -90,7 +89,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     rows : ReviewRows
         The rows of the reviewed audit.
     decisions : iterable of Decision
-        Decisions in any order. A row may occur twice if the outcome is the same.
+        Decisions in any order. A row may occur twice if both decisions give the same label.
 
     Returns
     -------
@@ -100,91 +99,85 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     Raises
     ------
     ValueError
-        If a decision has another report, an unknown row or label, or contradicts another
-        decision.
+        If a decision was made in another report, has an unknown row or label, or contradicts
+        another decision.
 
     Examples
     --------
     >>> from twohot import find_label_issues
-    >>> from twohot.audit.report import review_rows
-    >>> from twohot.tables import FeatureTable
-    >>> given = np.array([0, 0, 1, 1])
-    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
-    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
-    >>> rows = review_rows(table, issues)
-    >>> applied = apply_decisions(rows, [Decision(rows.report_id(), "0", "accept", "")])
+    >>> given = ["cat", "cat", "dog", "dog"]
+    >>> issues = find_label_issues(None, given, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> rows = issues.report("report.html")
+    >>> report = rows.report_id()
+    >>> applied = apply_decisions(rows, [Decision(report, "0", "accept", "")])
     >>> applied.labels.tolist(), applied.n_changed
     ([1, 0, 1, 1], 1)
-    >>> made = [
-    ...     Decision(rows.report_id(), "0", "new_class", "fox", note="red"),
-    ...     Decision(rows.report_id(), "1", "exclude", ""),
-    ... ]
-    >>> applied = apply_decisions(rows, made)
+    >>> new_class = Decision(report, "0", "new_class", "fox", note="red")
+    >>> applied = apply_decisions(rows, [new_class, Decision(report, "1", "exclude", "")])
     >>> applied.labels.tolist(), applied.classes, applied.excluded[1], applied.notes
     ([2, -1, 1, 1], ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
     """
     decisions = list(decisions)
     reader = DecisionReader(rows, decisions)
-    outcomes: dict[int, tuple[str | None, str]] = {}  # position of a row → label by name, decision
-    notes: dict[int, list[str]] = {}
+    outcomes: dict[int, tuple[str | None, str]] = {}  # position of a row → label name, decision
+    notes: dict[int, dict[str, None]] = {}  # position of a row → different notes in order
     for decision in decisions:
         if decision.decision == SPELLING:
             continue
         place = reader.place(decision)
-        if decision.note and decision.note not in notes.setdefault(place, []):
-            notes[place].append(decision.note)
+        if decision.note:
+            notes.setdefault(place, {})[decision.note] = None
         if decision.decision == OPEN:
             continue
         label = reader.label(decision, place)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
         if before != label:
-            raise ValueError(
-                f"row {decision.id} was decided twice, as {in_words(before)} and as "
-                f"{in_words(label)}: keep one of the two lines."
-            )
-    written = {place: "\n".join(texts) for place, texts in notes.items()}
-    return _applied(rows, outcomes, written, reader.spellings)
+            both = f"as {in_words(before)} and as {in_words(label)}"
+            raise ValueError(f"row {decision.id} was decided twice, {both}: keep one of the lines.")
+    joined = {place: "\n".join(texts) for place, texts in notes.items()}
+    return _applied(rows, outcomes, joined, reader.spellings)
 
 
 class DecisionReader:
     """Reads decisions on the rows of an audit; raises if a decision is invalid.
 
-    `decisions` are all decisions that are applied together. Merged spellings in them apply to all.
+    `decisions` are all decisions that are applied together: if one merges spellings, the merge
+    applies to all.
     """
 
     def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
         self.rows, self.report = rows, rows.report_id()
         self.position = {name: place for place, name in enumerate(rows.id_texts())}
         self.classes = frozenset(rows.classes)
-        self.spellings: dict[str, str] = {}  # merged spellings, and the class that each becomes
+        self.spellings: dict[str, str] = {}  # merged spelling → the class that it becomes
         for decision in decisions:
             if decision.decision == SPELLING:
                 self._merge(decision)
         chained = [name for name in self.spellings.values() if name in self.spellings]
         if chained:
             problem = f"the spelling {chained[0]!r} is merged, and others are merged into it"
-            raise ValueError(f"{problem}: merge all into one class.")
+            raise ValueError(f"{problem}: merge all these spellings into one class.")
 
     def place(self, decision: Decision) -> int:
         """Return the position of a decision's row; raise if the reviewer saw other labels.
 
-        Labels are compared even if the line has only a note.
+        The labels are compared even if the line has only a note.
         """
         decision.check_report(self.report)
         row = f"row {decision.id}"
         if decision.id not in self.position:
             few = f"{counted(len(self.position), 'row')} ({first_few(self.position)})"
             problem = f"{row} was decided but is not in the audit, which has {few}"
-            advice = "pass the decisions exported from its report.html, with all leading zeros."
+            advice = "export the decisions again from its report.html, and keep leading zeros."
             raise ValueError(f"{problem}: {advice}")
         place = self.position[decision.id]
         given, suggested, _ = self._names(place)
         for column, name in (("given_label", given), ("suggested_label", suggested)):
             seen = getattr(decision, column)
             if seen not in (None, name):
-                what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
-                advice = "export them again, the lines are mixed up."
-                raise ValueError(f"{row} has {what}: {advice}")
+                both = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
+                advice = "the lines are mixed up, so export the decisions again."
+                raise ValueError(f"{row} has {both}: {advice}")
         return place
 
     def label(self, decision: Decision, place: int) -> str | None:
@@ -204,15 +197,15 @@ class DecisionReader:
             name = named.strip()
             if not name or readable(name) != name:
                 problem = f"{row} has decision new_class and label {named!r}"
-                raise ValueError(f"{problem}: name the class.")
+                raise ValueError(f"{problem}: enter the name of the new class.")
             return name
         if named and named not in self.classes:
-            none = f"none of the {len(self.classes)} classes: use one of them"
-            few = f"({first_few(self.rows.classes)}), or the decision new_class."
-            raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
+            problem = f"{row} has the label {named!r}, which is none of the {len(self.classes)}"
+            few = f"use one of them ({first_few(self.rows.classes)}), or the decision new_class."
+            raise ValueError(f"{problem} classes: {few}")
         if made == "relabel":
             if not named:
-                raise ValueError(f"{row} has decision relabel and no label: fill it in.")
+                raise ValueError(f"{row} has decision relabel and no label: enter the label.")
             return named
         given, suggested, second = self._names(place)
         meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
@@ -220,7 +213,7 @@ class DecisionReader:
             raise ValueError(f"{row} has no second candidate to take: use relabel.")
         if named and named != meant:
             problem = f"{row}: {made} means {in_words(meant)}, but its label says {named!r}"
-            raise ValueError(f"{problem}: make them agree, or use relabel.")
+            raise ValueError(f"{problem}: correct one of the two, or use relabel.")
         return meant
 
     def _merge(self, decision: Decision) -> None:
@@ -249,15 +242,14 @@ def _applied(
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
     # For each class of the audit, its class after merging; the last entry, -1, means no label.
     merged = np.array([*(code[spellings.get(name, name)] for name in rows.classes), NO_LABEL])
-    labels = merged[rows.given_labels]
-    is_respelt = labels != rows.given_labels
-    is_respelt[decided] = False
-    # A row needs no decision if its labels are spellings of one class.
-    is_one = is_respelt | (merged[rows.suggested_labels] != rows.suggested_labels)
-    is_open = rows.is_label_issue & ~(is_one & (labels == merged[rows.suggested_labels]))
+    given, suggested = merged[rows.given_labels], merged[rows.suggested_labels]
+    is_respelt = given != rows.given_labels
+    # A row needs no decision if its two labels are spellings of one class.
+    is_one_class = (is_respelt | (suggested != rows.suggested_labels)) & (given == suggested)
+    is_open = rows.is_label_issue & ~is_one_class
+    is_open[decided] = is_respelt[decided] = False
+    labels, excluded = given.copy(), np.zeros(rows.n_rows, dtype=bool)
     labels[decided] = [code[name] if name else NO_LABEL for name in names]
-    is_open[decided] = False
-    excluded = np.zeros(rows.n_rows, dtype=bool)
     excluded[decided] = [name is EXCLUDED for name in names]
     counts = Counter(decision for _, decision in outcomes.values())
     return Applied(
@@ -266,7 +258,7 @@ def _applied(
         excluded,
         notes,
         n_decided={decision: counts[decision] for decision in DECISIONS},
-        n_changed=int(np.sum((labels != merged[rows.given_labels]) & ~excluded)),
+        n_changed=int(np.sum((labels != given) & ~excluded)),
         n_open=int(is_open.sum()),
         spellings=spellings,
         n_respelt=int(is_respelt.sum()),
@@ -278,29 +270,26 @@ def accept_above(
 ) -> list[Decision]:
     """Return decisions that accept all suggestions with at least the given probability.
 
-    Two values must be at least `probability`: the probability that the label is wrong, and that of
-    the suggestion. Close calls are left for a review, as in `corrected.csv`. Rows in `decided`,
-    which a person decided, are skipped.
+    Two probabilities must be at least `probability`: that the given label is wrong, and that the
+    suggested label is right. Close calls are left for a review, as in `corrected.csv`. Rows that a
+    person decided (in `decided`) are skipped.
 
     Examples
     --------
     >>> from twohot import find_label_issues
-    >>> from twohot.audit.report import review_rows
-    >>> from twohot.tables import FeatureTable
     >>> given = np.repeat([0, 1], 20)
-    >>> table = FeatureTable(features=np.eye(40), labels=given, classes=("cat", "dog"))
-    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, *given[1:]]])
-    >>> [made.id for made in accept_above(review_rows(table, issues), 0.3)]
+    >>> issues = find_label_issues(None, given, probabilities=np.eye(2)[[1, *given[1:]]])
+    >>> [made.id for made in accept_above(issues.report("report.html"), 0.3)]
     ['0']
     """
     check_within("accept_all", probability, 0, 1)
-    taken = {decision.id for decision in decided if decision.decision != OPEN}
-    report, names = rows.report_id(), rows.id_texts()
+    done = {decision.id for decision in decided if decision.decision != OPEN}
+    report, ids, flagged = rows.report_id(), rows.id_texts(), rows.flagged
     # Compare in the type of the scores: 0.9 in single precision is less than 0.9 in double.
-    sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
-    taken_unseen = (sure >= np.float32(probability)) & ~rows.is_undecided[rows.flagged]
-    accepted = (names[row] for row in rows.flagged[taken_unseen].tolist())
-    return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
+    least = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[flagged]
+    is_accepted = (least >= np.float32(probability)) & ~rows.is_undecided[flagged]
+    accepted = (ids[row] for row in flagged[is_accepted].tolist())
+    return [Decision(report, name, "accept", "") for name in accepted if name not in done]
 
 
 def in_words(label: str | None) -> str:
@@ -309,10 +298,9 @@ def in_words(label: str | None) -> str:
 
 
 # The decision file: one line per row --------------------------------------------------------------
-# Its columns are the fields of `Decision`, in any order. Fields with a default may be missing, as
-# in files of older reports. A spreadsheet may have saved it with semicolons or tabs.
+# The columns are the fields of `Decision`, in any order. Fields with a default may be missing, as
+# in files of older reports. A spreadsheet may have saved the file with semicolons or tabs.
 # decision_file.mjs accepts and refuses the same files.
-
 
 FIELDS = [field.name for field in fields(Decision)]
 REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]
@@ -339,7 +327,15 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     [Decision(report='r1', id='7', decision='relabel', label='cat', given_label=None, ...)]
     """
     header, *lines = _lines(path) or [[]]
-    _check_header(path, header)
+    missing = [name for name in REQUIRED if name not in header]
+    unknown = [name for name in header if name not in FIELDS or header.count(name) > 1]
+    if missing or unknown:
+        problems = [f"lacks {', '.join(missing)}"] * bool(missing)
+        problems += [f"has unknown or repeated columns {first_few(unknown)}"] * bool(unknown)
+        needed = f"the columns {', '.join(REQUIRED)} are required"
+        optional = f"{', '.join(FIELDS[len(REQUIRED) :])} are optional"
+        advice = f"{needed}, and {optional}. Separate them by commas, semicolons or tabs."
+        raise ValueError(f"{path} {' and '.join(problems)}: {advice}")
     return [
         _decision(f"{path}, decision {number}", header, line)
         for number, line in enumerate(lines, start=1)
@@ -347,7 +343,7 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
 
 
 def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the lines of a file, with the first separator that gives the required columns."""
+    """Return the lines of a file, read with the first separator that gives all columns."""
     for delimiter in DELIMITERS:
         with suppress(ValueError):  # try the next separator
             lines = read_csv(path, delimiter, is_guarded=True)
@@ -356,24 +352,11 @@ def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
     return read_csv(path, is_guarded=True)
 
 
-def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
-    missing = [name for name in REQUIRED if name not in header]
-    unknown = [name for name in header if name not in FIELDS or header.count(name) > 1]
-    if missing or unknown:
-        said = [f"lacks {', '.join(missing)}"] * bool(missing)
-        said += [f"has unknown or repeated columns {first_few(unknown)}"] * bool(unknown)
-        raise ValueError(
-            f"{path} {' and '.join(said)}: the columns {', '.join(REQUIRED)} are required, and "
-            f"{', '.join(FIELDS[len(REQUIRED) :])} are optional. Separate them by commas, "
-            "semicolons or tabs."
-        )
-
-
 def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
     """Return the decision of a line; raise if the line is invalid."""
     if len(line) != len(header):
-        fields_found = f"{len(line)} fields and the header has {len(header)}"
-        raise ValueError(f"{place} has {fields_found}: export the decisions again.")
+        both = f"{len(line)} fields and the header has {len(header)}"
+        raise ValueError(f"{place} has {both}: export the decisions again.")
     made = Decision(**dict(zip(header, line, strict=True)))
     allowed = (*DECISIONS, OPEN, SPELLING)
     if made.decision not in allowed:
@@ -382,5 +365,5 @@ def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decisio
     name = made.reviewer.strip()
     if len(name) > MOST_NAME or CONTROL.search(name):
         problem = f"{place} has reviewer {name[:MOST_NAME]!r}"
-        raise ValueError(f"{problem}: pass one line of at most {MOST_NAME} characters.")
+        raise ValueError(f"{problem}: use one line of at most {MOST_NAME} characters.")
     return replace(made, reviewer=name)

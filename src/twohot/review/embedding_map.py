@@ -3,8 +3,8 @@
     pca     the first two principal components of the prepared rows, a linear projection
     umap    UMAP of their leading principal components, which keeps nearest rows together
 
-Components are computed from a sample. Rows are projected block by block, in one pass over the
-mapped rows. A point takes about ten bytes in the page.
+Components are computed from a sample of the rows. The mapped rows are projected block by block, in
+one pass. A point takes about ten bytes in the page.
 """
 
 import base64
@@ -17,19 +17,19 @@ from twohot.review.records import EmbeddingMap, ReviewRows, readable
 from twohot.rows import Rows, products_with
 
 METHODS = ("pca", "umap")
-# Maximum points of a map, which a browser draws in a few milliseconds. More rows are sampled.
+# Maximum number of points: a browser draws so many in a few milliseconds.
 MAP_ROWS = 50_000
-# Maximum rows and entries (128 MB) of the sample for the components.
+# Maximum number of rows and of entries (128 MB) in the sample for the components.
 SAMPLE_ROWS, SAMPLE_ENTRIES = 10_000, 2**25
-# Components for UMAP. More would add mostly noise, and slow down the search of neighbours.
+# Number of components for UMAP. More would add mostly noise and slow down the search of neighbours.
 UMAP_COMPONENTS = 50
-# Number of neighbours in UMAP: its own default.
+# Number of neighbours in UMAP: the default of UMAP.
 UMAP_NEIGHBOURS = 15
-# Coordinates in a page are integers up to this number, finer than any screen.
+# Coordinates in a page are integers from 0 to this number, finer than any screen.
 STEPS = 2**16 - 1
-# Maximum characters of the id of a row or group in a page.
+# Maximum number of characters of an id or a group name in a page.
 NAME_LIMIT = 80
-# Value in the page for an unknown probability; known ones are percentages from 0 to 100.
+# Code of an unknown probability in a page; known probabilities are percentages from 0 to 100.
 UNKNOWN = 255
 
 
@@ -53,15 +53,15 @@ def map_embeddings(
 ) -> EmbeddingMap:
     """Return coordinates of rows in two dimensions.
 
-    `rows` are all prepared rows of the data. `groups` has the group of every row. If there are more
-    rows than `most_rows`, the flagged rows and a random sample of others are mapped.
+    `rows` are all prepared rows of the data, and `groups` has the group of each row. If there are
+    more than `most_rows` rows, the map has the flagged rows and a random sample of the others.
 
     Examples
     --------
     >>> from twohot.rows import AS_THEY_ARE
     >>> plane = np.array([[1.0, 2, 0], [5, 2, 0], [1, 4, 0], [5, 4, 0]])
-    >>> found = map_embeddings(Rows(plane, AS_THEY_ARE), np.zeros(4, bool))
-    >>> found.coordinates.round(6).tolist()
+    >>> embedding_map = map_embeddings(Rows(plane, AS_THEY_ARE), np.zeros(4, bool))
+    >>> embedding_map.coordinates.round(6).tolist()
     [[1.0, 2.0], [5.0, 2.0], [1.0, 4.0], [5.0, 4.0]]
     """
     chosen = _mapped_rows(flagged, most_rows)
@@ -81,7 +81,7 @@ def map_embeddings(
 
 
 def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
-    """Return the rows of a map: all rows, or the flagged rows and a random sample of others."""
+    """Return the rows of a map in ascending order."""
     if len(flagged) <= most_rows:
         return np.arange(len(flagged))
     others = np.flatnonzero(~flagged)
@@ -91,18 +91,18 @@ def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
 
 
 def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
-    """Return the leading principal components as rows, and the first two's share of variance.
+    """Return the leading principal components, and the variance ratio of the first two.
 
-    The largest entry of each component is positive, to fix its sign.
+    scikit-learn fixes the sign of a component: its largest entry is positive.
     """
     # Imported here, so that `import twohot` does not load it.
     from sklearn.decomposition import PCA  # noqa: PLC0415
 
     n_rows = min(rows.n_samples, SAMPLE_ROWS, max(2, SAMPLE_ENTRIES // rows.n_columns))
     sample = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_rows, replace=False))
-    n_found = min(n_components, rows.n_columns, n_rows)
+    n_components = min(n_components, rows.n_columns, n_rows)
     with np.errstate(invalid="ignore"):  # if all rows are equal, there is no variance
-        pca = PCA(n_found, random_state=0).fit(rows.in_memory(sample).X)
+        pca = PCA(n_components, random_state=0).fit(rows.in_memory(sample).X)
     return pca.components_, float(pca.explained_variance_ratio_[:2].sum())
 
 
@@ -110,45 +110,43 @@ def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
 
 
 def map_columns(
-    rows: ReviewRows, shown: IntArray, found: EmbeddingMap | None
+    rows: ReviewRows, shown: IntArray, points: EmbeddingMap | None
 ) -> dict[str, Any] | None:
     """Return the points of a map as packed columns; None without a map.
 
-    `shown` are the rows of the page, whose ids are not repeated.
+    `shown` are the rows of the page. Their ids are already in the page, and empty here.
     """
-    if found is None:
+    if points is None:
         return None
-    places = found.rows.tolist()
+    places = points.rows.tolist()
     ids = [_cut(rows.ids[row]) for row in places]
     in_page = set(shown.tolist())
-    corner = found.coordinates.min(axis=0)
-    size = float(np.ptp(found.coordinates, axis=0).max()) or 1.0  # if all rows are equal
-    x, y = np.rint((found.coordinates - corner) / size * STEPS).T
-    percent = np.rint(100 * rows.probability_wrong[found.rows])
-    n_classes = len(rows.classes)
-    groups: Any = None
-    group: str | None = None
-    if found.groups is not None:
-        # As objects: fixed-width text has the width of the longest name, and loses NUL at its end.
-        names = np.array([_cut(name) for name in found.groups], dtype=object)
-        groups, codes = np.unique(names, return_inverse=True)
-        group = _packed(codes + 1, len(groups))
-    return {
-        "said": _about(found, rows.n_rows),
+    corner = points.coordinates.min(axis=0)
+    size = float(np.ptp(points.coordinates, axis=0).max()) or 1.0  # if all rows are equal
+    x, y = np.rint((points.coordinates - corner) / size * STEPS).T
+    percent = np.rint(100 * rows.probability_wrong[points.rows])
+    packed: dict[str, Any] = {
+        "said": _about(points, rows.n_rows),
         "n": len(places),
-        "row": None if len(places) == rows.n_rows else _packed(found.rows, rows.n_rows),
-        "id": None
-        if ids == list(map(str, places))
-        else ["" if row in in_page else name for row, name in zip(places, ids, strict=True)],
+        "row": None if len(places) == rows.n_rows else _packed(points.rows, rows.n_rows),
+        "id": None,
         "x": _packed(x, STEPS),
         "y": _packed(y, STEPS),
         # Codes start at 1; 0 means no label.
-        "given": _packed(rows.given_labels[found.rows] + 1, n_classes),
-        "suggested": _packed(rows.suggested_labels[found.rows] + 1, n_classes),
+        "given": _packed(rows.given_labels[points.rows] + 1, len(rows.classes)),
+        "suggested": _packed(rows.suggested_labels[points.rows] + 1, len(rows.classes)),
         "wrong": _packed(np.where(np.isnan(percent), UNKNOWN, percent), UNKNOWN),
-        "groups": groups,
-        "group": group,
+        "groups": None,
+        "group": None,
     }
+    if ids != list(map(str, places)):
+        packed["id"] = ["" if row in in_page else id_ for row, id_ in zip(places, ids, strict=True)]
+    if points.groups is not None:
+        # As objects: fixed-width text has the width of the longest name, and loses NUL at its end.
+        names = np.array(list(map(_cut, points.groups)), dtype=object)
+        packed["groups"], codes = np.unique(names, return_inverse=True)
+        packed["group"] = _packed(codes + 1, len(packed["groups"]))
+    return packed
 
 
 def _cut(name: str) -> str:
@@ -156,19 +154,18 @@ def _cut(name: str) -> str:
 
 
 def _packed(values: FloatArray | IntArray, most: int) -> str:
-    """Return integers from 0 to `most` as base64, in the smallest type that fits."""
+    """Return integers from 0 to `most` in base64, in the smallest integer type that fits."""
     kind = np.min_scalar_type(most).newbyteorder("<")
     return base64.b64encode(values.astype(kind).tobytes()).decode()
 
 
-def _about(found: EmbeddingMap, n_rows: int) -> str:
+def _about(points: EmbeddingMap, n_rows: int) -> str:
     """Return a description of a map."""
-    said = (
-        "UMAP: near rows are similar; distances between clusters mean little."
-        if found.method == "umap"
-        else "The first two principal components of the features"
-        + ("." if np.isnan(found.variance) else f": {found.variance:.0%} of their variance.")
-    )
-    if len(found.rows) < n_rows:
-        said += f" {len(found.rows):,} of {n_rows:,} rows: all flagged rows, others at random."
-    return said
+    text = "UMAP: near points are similar rows. Distances between clusters mean little."
+    if points.method == "pca":
+        ratio = "" if np.isnan(points.variance) else f": {points.variance:.0%} of their variance"
+        text = f"The first two principal components of the features{ratio}."
+    if len(points.rows) < n_rows:
+        shown = f"{len(points.rows):,} of {n_rows:,} rows are shown"
+        text += f" {shown}: all flagged rows, and a random sample of the others."
+    return text

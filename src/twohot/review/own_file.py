@@ -1,10 +1,10 @@
-"""A user's own table, copied with corrected labels and everything else unchanged.
+"""A user's table, copied with corrected labels and everything else unchanged.
 
 The copy of a CSV file has the same bytes except for changed cells: same order, quotes, separators,
-line ends, blank lines and byte order mark. The old labels are added as one more column.
+line ends, blank lines and byte order mark. The old labels are added as a new column.
 
-    record    cells as in the file, with quotes, and the end of the line
-    row       a record after the header that is not blank
+    record    the cells of a line as in the file, with quotes, and the end of the line
+    row       a record that is neither the header nor blank
 """
 
 import re
@@ -30,8 +30,8 @@ from twohot.tables import (
 )
 
 MARK = "\ufeff"  # byte order mark
-BEFORE = "given_label"  # column for the old labels
-OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # columns of old labels after several corrections
+BEFORE = "given_label"  # name of the new column with the old labels
+OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # names of such columns after several corrections
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RawRecord:
 
 
 class OwnCsv:
-    r"""A CSV file that is copied byte by byte, except for changed cells.
+    r"""A CSV file, to be copied byte by byte except for changed cells.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class OwnCsv:
         """Accept any text, because all cells of a CSV file are text."""
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
-        """Write the file with new cells in a column, and the old ones in `before`."""
+        """Write the file with new cells in a column, and the old cells in the column `before`."""
         with whole_file(target) as file:
             file.write(self.mark.encode())
             for raw, end in self._changed(self.names.index(name), iter(cells)):
@@ -108,19 +108,19 @@ class OwnCsv:
         return cell
 
     def _is_row(self, record: RawRecord) -> bool:
-        # If there is one column, a blank line is a row with an empty cell.
+        # In a file with one column, a blank line is a row with an empty cell.
         return record.cells != ("",) or len(self.names) == 1
 
 
 @dataclass(frozen=True, eq=False)
 class OwnParquet:
-    """Rows of Parquet files, copied with the other columns and the schema unchanged."""
+    """Rows of Parquet files, to be copied with the schema and the other columns unchanged."""
 
     path: Path
     schema: Any  # of pyarrow
     n_rows: int
     candidates: Sequence[str]
-    read: Callable[[Sequence[str] | None], Any]  # some columns, or all, as a pyarrow table
+    read: Callable[[Sequence[str] | None], Any]  # columns by name, None: all → pyarrow table
 
     @property
     def names(self) -> Sequence[str]:
@@ -137,42 +137,42 @@ class OwnParquet:
         return [as_text(cell) for cell in self.read([name])[name].to_pylist()]
 
     def check_cell(self, name: str, cell: str) -> None:
-        """Raise if the type of a column cannot store the text `cell`."""
+        """Raise if a column cannot store the text `cell`, because of the type of the column."""
         self._typed(name, [cell])
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
-        """Write the table with new cells in a column, and the old ones in `before`."""
+        """Write the table with new cells in a column, and the old cells in the column `before`."""
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
         table, place = self.read(None), self.names.index(name)
         changed = table.set_column(place, self.schema.field(place), self._typed(name, cells))
         changed = changed.append_column(self.before, table[name])
-        kept = arrow.array([cell is not None for cell in cells], arrow.bool_())
-        write_part(str(target), [changed.filter(kept)])
+        is_row = arrow.array([cell is not None for cell in cells], arrow.bool_())
+        write_part(str(target), [changed.filter(is_row)])
 
     def _typed(self, name: str, cells: Sequence[str | None]) -> Any:
-        """Convert cells to the type of a column: 7, not "7"."""
+        """Return cells in the type of a column (the text "7" as a number); raise if they change."""
         arrow, field = load_extra("pyarrow", "parquet", "Parquet files"), self.schema.field(name)
         values = arrow.array([cell or None for cell in cells], arrow.string())
-        holds = f"has type {field.type} in its column {name!r}"
+        problem = f"has type {field.type} in its column {name!r}"
         advice = "use new classes of this type, or pass a file with class names."
         try:
             typed = values.cast(field.type)
         except arrow.ArrowInvalid as error:
-            raise ArgumentError({"to": self.path}, f"{holds} ({error})", advice) from error
+            raise ArgumentError({"to": self.path}, f"{problem} ({error})", advice) from error
         for stored, cell in zip(map(as_text, typed.to_pylist()), cells, strict=True):
-            if stored != (cell or ""):  # the cast changed the class
-                problem = f"{holds}, where {cell!r} would become {stored!r}"
+            if stored != (cell or ""):  # the conversion changed the class
+                problem += f", where {cell!r} would become {stored!r}"
                 raise ArgumentError({"to": self.path}, problem, advice)
         return typed
 
 
 # A table, or a part of one, that can be copied with other labels. `candidates` are the columns that
-# may contain labels. `write` omits the rows whose cell is None.
+# may contain labels. `write` omits rows whose new cell is None.
 OwnFile: TypeAlias = OwnCsv | OwnParquet
 
 
 def open_own_file(path: Path) -> OwnFile:
-    """Return a user's file as an `OwnFile`, if its format can be copied with other labels."""
+    """Return a user's file; raise if its format cannot be copied with other labels."""
     kind = format_of(path)
     if kind is None or not kind.is_correctable:
         advice = f"pass the {CORRECTABLE_ENDINGS} file with the labels."
@@ -182,13 +182,14 @@ def open_own_file(path: Path) -> OwnFile:
     table = open_files([path]).read_columns()
     names = table.column_names
     return OwnParquet(
-        path, table.schema, len(table), names, lambda some: table.select(some or names)
+        path, table.schema, len(table), names, lambda columns: table.select(columns or names)
     )
 
 
 def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnParquet]:
-    """Return the parts of Parquet files as `OwnFile`; `path` is their name in messages."""
-    schema, candidates = files.schema, _columns_of_labels(files.head())
+    """Return the parts of a user's Parquet files; `path` is the name of the files in messages."""
+    head, schema = files.head(), files.schema
+    candidates = [column.name for column in head.schema if _may_be_labels(head[column.name])]
     sizes = [int(files.bounds[part.stop] - files.bounds[part.start]) for part in files.parts]
     return [
         OwnParquet(path, schema, n_rows, candidates, partial(files.read_part, number))
@@ -196,27 +197,18 @@ def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnParquet]:
     ]
 
 
-def _columns_of_labels(head: Any) -> list[str]:
-    """Return columns that may contain labels: text, integers, booleans or whole floats."""
-    kinds = load_extra("pyarrow", "parquet", "Parquet files").types
-    texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
-    usual = [kinds.is_integer, kinds.is_boolean, *texts]
-    return [
-        column.name
-        for column in head.schema
-        if any(is_one(column.type) for is_one in usual)
-        or (kinds.is_floating(column.type) and _are_whole(head[column.name].drop_null()))
-    ]
-
-
-def _are_whole(column: Any) -> bool:
-    """Return whether all numbers are whole or NaN, like classes with missing labels."""
-    cells = column.to_numpy()
-    return bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
+def _may_be_labels(column: Any) -> bool:
+    """Return whether a column has text, integers, booleans, or floats that are whole or NaN."""
+    kinds, kind = load_extra("pyarrow", "parquet", "Parquet files").types, column.type
+    if kinds.is_floating(kind):
+        cells = column.drop_null().to_numpy()
+        return bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
+    texts = (kinds.is_string, kinds.is_large_string, kinds.is_dictionary)
+    return any(is_kind(kind) for is_kind in (kinds.is_integer, kinds.is_boolean, *texts))
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
-    r"""Yield the records of a CSV text without any change; joined, they equal the text.
+    r"""Yield the records of a CSV text unchanged: joined, they equal the text.
 
     Examples
     --------
@@ -228,13 +220,13 @@ def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
     cells: list[str] = []
     place = 0
     while place < len(text) or cells:
-        found = cell.match(text, place)
-        if found is None:
+        match = cell.match(text, place)
+        if match is None:
             raise ValueError(f"not CSV from character {place} on: {text[place : place + 20]!r}.")
-        place = found.end()
-        cells.append(found[1])
-        if found[2] != delimiter:
-            yield RawRecord(tuple(cells), found[2])
+        place = match.end()
+        cells.append(match[1])
+        if match[2] != delimiter:
+            yield RawRecord(tuple(cells), match[2])
             cells = []
 
 

@@ -1,9 +1,9 @@
 """The review page: one HTML file that works offline in a browser.
 
 The file contains its style, scripts and data. Text from a user's data is not trusted: the template
-escapes it, the JSON contains no character that is special in HTML, and the scripts set text by
-`textContent` only. A Content-Security-Policy allows only the file's own scripts, by their hashes,
-and pictures.
+escapes it, the JSON contains no character that is special in HTML, and the scripts insert text by
+`textContent` only. A Content-Security-Policy allows only pictures, and the scripts of the file by
+their hashes.
 """
 
 import base64
@@ -45,7 +45,7 @@ from twohot.review.page_data import (
 )
 from twohot.review.records import ReviewRows, ReviewSummary
 
-# Modules of the page's script. Each imports only from those before it.
+# Modules of the page's script. A module imports only from the modules before it.
 SCRIPTS = (
     "state",
     "decision_file",
@@ -66,11 +66,11 @@ STORED = SCRIPTS.index("storage")
 NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
 # Modules of the verdict page.
 VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate", "verdicts")
-# Columns that are not in verdict pages, because they show how suspicious a label is.
+# Columns that verdict pages lack, because they would show how suspicious a label is.
 DOUBTS = ("wrong", "confidence", "secondConfidence", "undecided")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
-# Characters that are escaped, because they could end the HTML element or a line of the script.
+# Characters that are escaped: they could end the HTML element or a line of the script.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
 # The command shown in reports of `twohot audit`.
@@ -95,39 +95,29 @@ def write_review(
     path : path
         The file to write.
     rows : ReviewRows
-        All rows of the data. The page shows the flagged ones and those of the summary's findings.
+        All rows of the data. The page shows the flagged rows and the rows of `summary.findings`.
     summary : ReviewSummary
         The results of the audit as a whole.
     image_root : path, default=None
-        Folder that picture paths are relative to; None is the current folder.
+        Folder to which the paths of pictures are relative; None is the current folder.
     embed_limit : int, default=2000
-        Number of embedded pictures of the most suspicious rows, and of embedded small pictures of
-        their nearest rows. Other pictures are linked.
+        Maximum number of embedded pictures of the most suspicious rows. The same number applies to
+        the small pictures of nearest rows. Other pictures are linked.
     next_step : str
-        Command that the page shows for its decisions, `{file}`.
+        The command that the page shows for applying decisions. `{file}` in this text is replaced by
+        the name of the decision file.
 
     Returns
     -------
     str
-        The name of the report, which decisions contain. The same rows give the same name.
+        The name of the report, which is also in its decisions. The same rows give the same name.
 
     Examples
     --------
-    >>> from twohot.tables.row_ids import RowIds
-    >>> rows = ReviewRows(
-    ...     classes=("cat", "dog"),
-    ...     ids=RowIds.by_position(2),
-    ...     given_labels=np.array([0, 1]),
-    ...     suggested_labels=np.array([1, 1]),
-    ...     second_labels=np.array([0, 0]),
-    ...     label_quality=np.array([0.1, 0.9]),
-    ...     confidence=np.array([0.8, 0.9]),
-    ...     second_confidence=np.array([0.2, 0.1]),
-    ...     is_label_issue=np.array([True, False]),
-    ...     is_undecided=np.array([False, False]),
-    ...     items=("it barks", "it barks louder"),
-    ...     item_kind="text",
-    ... )
+    >>> from twohot import find_label_issues
+    >>> given = ["cat", "cat", "dog", "dog"]
+    >>> issues = find_label_issues(None, given, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> rows = issues.report("audit.html")
     >>> report = write_review("report.html", rows, ReviewSummary(title="Pets"))
     >>> report in Path("report.html").read_text(encoding="utf-8")
     True
@@ -147,17 +137,16 @@ def review_page(
     next_step: str,
     in_notebook: bool = False,
 ) -> str:
-    """Return the page as text. If `in_notebook`, it stores decisions there, not in the browser."""
+    """Return the page as text. If `in_notebook`, the page stores decisions in the notebook."""
     _check_matrices(len(rows.classes), summary)
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
     counts = summary.counts or rows.counts()
-    next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
-        "nextStep": next_step,
+        "nextStep": next_step.format(file=f"decisions-{report}.csv"),
         **row_columns(rows, shown),
         **pictures,
         **neighbour_columns(rows, shown, near, picture_files),
@@ -181,7 +170,7 @@ def review_page(
         read_template("review.css"),
         title=summary.title,
         report=report,
-        next_step=next_step,
+        next_step=data["nextStep"],
         in_notebook=in_notebook,
         summary=summary,
         messages=[*summary.messages, *warning],
@@ -205,9 +194,10 @@ def write_verdict_page(
 ) -> None:
     """Write a page to give verdicts for a certificate, or to show a certified list.
 
-    `shown` are the rows of the page, in its order. `task` has the settings of its script: `mode` is
-    "review" (until a bound is reached), "check" (drawn rows) or "list" (a certified list).
-    `sentences` are shown in the help of the page. In the mode "list", they state the guarantee.
+    `shown` has the positions of the rows in the order of the page. `task` has the settings of the
+    page's script: its `mode` is "review" (give verdicts until a bound is reached), "check" (give
+    verdicts on drawn rows) or "list" (show a certified list). `sentences` are part of the help; in
+    the mode "list", they state the guarantee.
     """
     target, mode = Path(path), task["mode"]
     files = PictureFiles(target.parent, Path(image_root or "."))
@@ -223,7 +213,7 @@ def write_verdict_page(
         "spellings": spelling_columns(rows.classes, rows.counts().class_sizes),
         "task": task,
     }
-    text = _rendered(
+    page = _rendered(
         "verdicts.html",
         data,
         VERDICT_SCRIPTS,
@@ -234,7 +224,7 @@ def write_verdict_page(
         file="check_done.csv" if mode == "check" else "certificate.json",
         has_items=rows.items is not None,
     )
-    _write_page(target, text)
+    _write_page(target, page)
 
 
 def _rendered(
@@ -252,20 +242,14 @@ def _rendered(
     )
 
 
-def _write_page(target: Path, text: str) -> None:
+def _write_page(target: Path, page: str) -> None:
     with whole_file(target) as file:
-        # Lone surrogates are escaped, and JSON reads the escapes.
-        file.write(text.encode("utf-8", "backslashreplace"))
+        # Lone surrogates become escapes, which are valid in JSON.
+        file.write(page.encode("utf-8", "backslashreplace"))
 
 
 def embedded_json(data: Any) -> str:
-    r"""Return JSON that is safe inside an HTML element, for any text in the data.
-
-    Examples
-    --------
-    >>> embedded_json(["</script>"])
-    '["\\u003c/script\\u003e"]'
-    """
+    r"""Return JSON without characters that are special in HTML: `<` becomes `\u003c`."""
     text = json.dumps(json_safe(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(ESCAPES)
 
@@ -274,12 +258,6 @@ def joined_script(names: Sequence[str] = SCRIPTS) -> str:
     """Return modules of the page's script as one script without imports and exports.
 
     A browser refuses imports in a page that is opened from disk.
-
-    Examples
-    --------
-    >>> script = joined_script(["state"])
-    >>> script.startswith('"use strict";'), "export" in script
-    (True, False)
     """
     modules = (read_template(f"{name}.mjs") for name in names)
     return '"use strict";\n' + "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in modules)
@@ -297,31 +275,32 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
         return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
-    headline, said, n_wrong = f"{flagged} flagged", [], math.nan
+    headline, sentences, n_wrong = f"{flagged} flagged", [], math.nan
     is_known = summary.noise_interval != (0, 1)
     if not is_known:
         headline = "The share of wrong labels is unknown"
-        said.append("The features do not predict these labels, so it cannot be estimated.")
+        sentences.append("It cannot be estimated, because the features do not predict the labels.")
     elif summary.noise_rate is not None:
         n_wrong = summary.noise_rate * n_labelled
         headline = f"About {100 * summary.noise_rate:.0f} % of the labels are wrong"
-        least, most = summary.noise_interval or (math.nan, math.nan)
-        between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
-        between *= bool(summary.noise_interval)
-        said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
+        between = ""
+        if summary.noise_interval:
+            least, most = summary.noise_interval
+            between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
+        labels = _number(n_labelled, "label")
+        sentences.append(f"That is about {n_wrong:,.0f} of {labels}{between}.")
     close = f", including {_number(counts.n_undecided, 'close call')}" * bool(counts.n_undecided)
-    said.append(f"The audit flags {flagged}{close}.")
-    # The summary has counts of all rows only if the page has some of the rows.
+    sentences.append(f"The audit flags {flagged}{close}.")
+    # `summary.counts` is set if the page contains only a part of the rows: no sum over all rows.
     if counts.n_flagged and summary.counts is None and is_known:
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
         missed = n_wrong - expected
         more = f"; about {missed:,.0f} more wrong labels are not flagged" * (missed >= 1.5)
-        said[-1] += f" About {expected:,.0f} of these are wrong{more}."
-    said.append(f"The data have {_number(counts.n_rows, 'row')} and {len(rows.classes):,} classes.")
-    if counts.n_unlabelled:
-        without = f"{counts.n_unlabelled:,}"
-        said[-1] += f" Rows without a label ({without}) are never flagged."
-    return headline, said
+        sentences[-1] += f" About {expected:,.0f} of the flagged labels are wrong{more}."
+    without = f" Rows without a label ({counts.n_unlabelled:,}) are never flagged."
+    size = f"The data have {_number(counts.n_rows, 'row')} and {len(rows.classes):,} classes."
+    sentences.append(size + without * bool(counts.n_unlabelled))
+    return headline, sentences
 
 
 def _number(count: int, noun: str) -> str:

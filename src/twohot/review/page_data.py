@@ -1,6 +1,6 @@
 """The data of a page: its rows as columns, with pictures, neighbours and findings.
 
-A row takes a few bytes, because a page may have 100,000 rows.
+A page may have 100,000 rows, so a row must take only a few bytes.
 """
 
 import math
@@ -26,41 +26,38 @@ from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, Row
 from twohot.review.thumbnails import link, thumbnail
 
 EMBED_LIMIT = 2000
-# In pixels: sharp enough on a card, also on a screen with two dots per pixel.
+# Longest side of a thumbnail in pixels: sharp on a card even at two dots per pixel.
 THUMBNAIL_SIZE = 192
-# Maximum characters of a text on a card; issues.csv has the whole text.
-TEXT_LIMIT = 2000
-# Maximum characters of a neighbour's text.
-NEIGHBOUR_TEXT_LIMIT = 300
-# In pixels: three neighbours fit in a line.
+# Longest side of a neighbour's thumbnail in pixels: three neighbours fit in a line.
 NEIGHBOUR_SIZE = 96
-# Maximum rows per finding in a page; findings.csv has all rows.
+# Maximum number of characters of a text on a card; issues.csv has the whole text.
+TEXT_LIMIT = 2000
+# Maximum number of characters of a neighbour's text.
+NEIGHBOUR_TEXT_LIMIT = 300
+# Maximum number of rows per finding in a page; findings.csv has all rows.
 MOST_SHOWN = 1000
 
-# Maps a row's position to its neighbours: their positions, and cosines in hundredths or None.
+# Position of a row → its neighbours: their positions, and cosines in hundredths (None: unknown).
 Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
 @dataclass(frozen=True)
 class PictureFiles:
-    """Folders and sizes of pictures, and the number of embedded pictures."""
+    """Where the pictures of a page are, and how many are embedded in which size."""
 
-    folder: Path | None  # of the page, to which links are relative; None for no links
-    root: Path  # folder that picture paths are relative to
-    limit: int = EMBED_LIMIT  # maximum embedded pictures of rows, and the same for neighbours
-    size: int = THUMBNAIL_SIZE  # longest side of a picture, in pixels
+    folder: Path | None  # folder of the page, to which links are relative; None: no links
+    root: Path  # folder to which the paths of pictures are relative
+    limit: int = EMBED_LIMIT  # maximum number of embedded pictures of rows, also of neighbours
+    size: int = THUMBNAIL_SIZE  # longest side of an embedded picture, in pixels
 
 
 def rows_of_page(
     flagged: IntArray, findings: Sequence[RowFinding], labelled: BoolArray
 ) -> IntArray:
-    """Return the rows of a page: the flagged ones, then those of other findings.
-
-    Rows without a label are omitted, because they have no label to review.
-    """
-    rows = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
-    found = (row for part in rows for row in part.tolist())
-    return np.array(list(dict.fromkeys([*flagged.tolist(), *found])), dtype=np.intp)
+    """Return the rows of a page: flagged rows, then rows of other findings that have a label."""
+    others = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
+    rows = dict.fromkeys(np.concatenate([flagged, *others]).tolist())
+    return np.fromiter(rows, np.intp, len(rows))
 
 
 def row_columns(rows: ReviewRows, shown: IntArray) -> dict[str, Any]:
@@ -86,7 +83,7 @@ def row_columns(rows: ReviewRows, shown: IntArray) -> dict[str, Any]:
 def row_pictures(
     rows: ReviewRows, shown: IntArray, files: PictureFiles
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the pictures and links of rows, and messages about them."""
+    """Return the pictures of rows and links to them, and messages about missing pictures."""
     if rows.items is None or rows.item_kind != "image":
         return {"links": None, "thumbnails": []}, []
     items = [rows.items[i] for i in shown.tolist()]
@@ -100,13 +97,13 @@ def row_pictures(
         None if on_other_host(item, files.root) else thumbnail(files.root / item, files.size)
         for item in items[: files.limit]
     ]
-    n_missing, shown_first = small.count(None), counted(len(small), "picture")
-    said = [f"{n_missing} of the first {shown_first} could not be read."] if n_missing else []
-    return {"links": links, "thumbnails": small}, said
+    n_missing, n_first = small.count(None), counted(len(small), "picture")
+    messages = [f"{n_missing} of the first {n_first} could not be read."] * bool(n_missing)
+    return {"links": links, "thumbnails": small}, messages
 
 
 def neighbours_by_row(evidence: Evidence | None, findings: Sequence[RowFinding]) -> dict[str, Near]:
-    """Return three maps from rows to neighbours: with suggested label, with given label, copies."""
+    """Return the neighbours of rows by kind: with suggested label, with given label, copies."""
     near: dict[str, Near] = {}
     if evidence is not None:
         near["nearSuggested"] = _by_row(evidence.rows, evidence.suggested)
@@ -121,14 +118,14 @@ def neighbours_by_row(evidence: Evidence | None, findings: Sequence[RowFinding])
 
 
 def _by_row(rows: IntArray, nearest: NearestRows) -> Near:
-    found = zip(rows.tolist(), nearest.rows.tolist(), nearest.alike.tolist(), strict=True)
+    listed = zip(rows.tolist(), nearest.rows.tolist(), nearest.alike.tolist(), strict=True)
     return {
         row: [
             (other, round(100 * cosine))
             for other, cosine in zip(others, cosines, strict=True)
             if other != NO_ROW
         ]
-        for row, others, cosines in found
+        for row, others, cosines in listed
     }
 
 
@@ -137,9 +134,9 @@ def neighbour_columns(
 ) -> dict[str, Any]:
     """Return the neighbours of each row of a page, and their ids, labels, items and pictures.
 
-    For each kind there is one list per row of the page, or None if the row has no such neighbours.
-    The list has pairs [number of the neighbour, cosine in hundredths or None]. Neighbours are
-    numbered in the order of the page.
+    Neighbours are numbered in the order of the page. For each kind of neighbours and each row there
+    is a list of pairs: number of the neighbour, cosine in hundredths. Instead of the list there is
+    None if neighbours of this kind are unknown for the row.
     """
     number: dict[int, int] = {}
     columns: dict[str, Any] = {kind: [] for kind in near}
@@ -153,15 +150,14 @@ def neighbour_columns(
         return {"neighbours": None}
     others = np.fromiter(number, np.intp, len(number))
     small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
-    pictures, _ = row_pictures(rows, others, small)  # `row_pictures` has returned the same messages
+    pictures, _ = row_pictures(rows, others, small)  # the rows of the page have the same messages
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
-    labels = rows.given_labels[others]
-    neighbours = {"id": _ids(rows, others), "label": labels, "items": items}
-    return {"neighbours": {**neighbours, **pictures, **columns}}
+    about = {"id": _ids(rows, others), "label": rows.given_labels[others], "items": items}
+    return {"neighbours": {**about, **pictures, **columns}}
 
 
 def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dict[str, Any]]:
-    """Return, for each finding, its name, meaning, total, and positions of its rows in the page."""
+    """Return each finding: name, meaning, number of rows, and positions of its rows in the page."""
     place = {row: number for number, row in enumerate(shown.tolist())}
     return [
         {
@@ -178,12 +174,15 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
 def verdict_columns(
     rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
 ) -> list[list[tuple[str, int | str | None]]] | None:
-    """Return the decisions of the reviewers for each row: pairs (name, code or new class)."""
-    code: dict[str | None, int | None] = {name: number for number, name in enumerate(rows.classes)}
-    code[None] = None  # excluded
-    listed = (verdicts.get(row, ()) for row in shown.tolist())
-    found = [[(name, code.get(label, label)) for name, label in row] for row in listed]
-    return found if verdicts else None
+    """Return for each row pairs of a reviewer and the chosen label.
+
+    The label is the code of a class, the name of a new class, or None for an excluded row.
+    """
+    if not verdicts:
+        return None
+    code: dict[str | None, int] = {name: number for number, name in enumerate(rows.classes)}
+    chosen = (verdicts.get(row, ()) for row in shown.tolist())
+    return [[(name, code.get(label, label)) for name, label in pairs] for pairs in chosen]
 
 
 def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[tuple[Any, ...]]]:
@@ -193,15 +192,15 @@ def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[
     """
     codes = np.repeat(np.arange(len(classes)), sizes)
     groups = spelling_groups(Labels(codes, np.array(classes, dtype=object)))
-    told = [told_apart([classes[code] for code in group]) for group in groups]
     return [
         [(code, name, sizes[code]) for code, name in zip(group, names, strict=True)]
-        for group, names in zip(groups, told, strict=True)
+        for group in groups
+        for names in [told_apart([classes[code] for code in group])]
     ]
 
 
 def thousandths(values: FloatArray | None) -> list[int | None] | None:
-    """Return values in rounded thousandths, flattened row by row; None for NaN."""
+    """Return values as rounded thousandths in one list, row by row; None for NaN."""
     if values is None:
         return None
     flat = np.asarray(values, dtype=np.float64).ravel().tolist()
@@ -213,7 +212,7 @@ def _ids(rows: ReviewRows, shown: IntArray) -> list[str]:
 
 
 def _items(rows: ReviewRows, shown: IntArray, limit: int) -> list[str] | None:
-    """Return the items (texts or image paths) of rows, with texts cut after `limit` characters."""
+    """Return the items (texts or image paths) of rows; texts are cut after `limit` characters."""
     if rows.items is None:
         return None
     items = [rows.item(i) for i in shown.tolist()]

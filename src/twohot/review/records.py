@@ -1,15 +1,17 @@
 """Records of a review: the rows of the data, and the summary of the audit.
 
-Labels are positions in `classes`; NO_LABEL means no label. Rows with `is_label_issue` are
-*flagged*: a person reviews them.
+A label is a position in `classes`, or NO_LABEL if there is none. A row is *flagged* if its label is
+probably wrong (`is_label_issue`): a person should review it. A flagged row is *undecided* if two
+classes are about equally probable (a close call).
 """
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +27,22 @@ from twohot.base import (
 )
 from twohot.tables import RowIds
 
-NO_ROW = -1  # instead of a row's position, if there is no row
+NO_ROW = -1  # used in place of the position of a row, if there is no row
 ITEM_KINDS = ("image", "text", "")
-# Digits of the hash in a report's name: with 80 bits, names of different reports differ.
+# Hexadecimal digits in the name of a report. With 80 bits, names of different reports differ.
 ID_DIGITS = 20
 
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Numbers of all, unlabelled, flagged and undecided rows, and of rows per class."""
+    """The number of rows: all, unlabelled, flagged, undecided, and per class."""
 
     n_rows: int
     n_unlabelled: int
     n_flagged: int
-    n_undecided: int  # flagged rows that are a close call
-    full_table: str = ""  # folder with all rows, if the page has only some
-    class_sizes: tuple[int, ...] = ()  # (n_classes,), rows with each given label
+    n_undecided: int
+    full_table: str = ""  # folder with all rows, if the page contains only a part of them
+    class_sizes: tuple[int, ...] = ()  # (n_classes,), number of rows with each given label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -51,16 +53,16 @@ class ReviewRows:
     ids: RowIds  # (n_rows,), ids of the rows in the user's data
     given_labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: no label
     suggested_labels: IntArray  # (n_rows,), labels suggested by the audit
-    second_labels: IntArray  # (n_rows,), second candidates; NO_LABEL: none
+    second_labels: IntArray  # (n_rows,), second most probable labels; NO_LABEL: none
     label_quality: FloatArray  # (n_rows,), probability that the label is right; NaN: no label
-    confidence: FloatArray  # (n_rows,), probability of the suggestion
-    second_confidence: FloatArray  # (n_rows,), probability of the second candidate; NaN: unknown
-    is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged for review
-    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call between two candidates
+    confidence: FloatArray  # (n_rows,), probability of the suggested label
+    second_confidence: FloatArray  # (n_rows,), probability of the second label; NaN: unknown
+    is_label_issue: NDArray[np.bool_]  # (n_rows,), whether the row is flagged
+    is_undecided: NDArray[np.bool_]  # (n_rows,), whether two labels are about equally probable
     items: Sequence[str] | None = None  # (n_rows,), image path or text of each row
     item_kind: str = ""  # "image" (items are paths), "text", or "" if unknown
-    report: str = ""  # if these are only some of the rows: name of the report of all rows
-    # Spellings in the user's data that were merged when it was read, and their classes.
+    report: str = ""  # name of the report of all rows, if these rows are only a part of them
+    # Spellings that were merged when the user's data was read → classes that they became.
     spellings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,32 +76,26 @@ class ReviewRows:
         for name in (*scores, "is_label_issue", "is_undecided", "items"):
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:
-                found = counted(len(column), "entry", "entries")
-                problem = f"has {found} and ids has {self.n_rows}"
-                raise ArgumentError(name, problem, "pass one per row.")
-        n_classes = len(self.classes)
-        check_codes("given_labels", self.given_labels, self.n_rows, n_classes)
-        check_codes("suggested_labels", self.suggested_labels, self.n_rows, n_classes, least=0)
-        check_codes("second_labels", self.second_labels, self.n_rows, n_classes)
-        name, count = next(iter(Counter(self.id_texts()).most_common(1)), ("", 0))
-        if count > 1:
-            problem = f"has {name!r} {counted(count, 'time')}"
-            raise ArgumentError("ids", problem, "name every row once.")
+                entries = counted(len(column), "entry", "entries")
+                problem = f"has {entries} and ids has {self.n_rows}"
+                raise ArgumentError(name, problem, "pass one entry per row.")
+        for name, least in (("given_labels", -1), ("suggested_labels", 0), ("second_labels", -1)):
+            check_codes(name, getattr(self, name), self.n_rows, len(self.classes), least=least)
+        for name, count in Counter(self.id_texts()).most_common(1):
+            if count > 1:
+                raise ArgumentError("ids", f"has {name!r} {count} times", "name every row once.")
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
             problem = f"flags row {self.ids[unlabelled[0]]}, which has no label"
-            advice = "flag only rows with a given label."
-            raise ArgumentError("is_label_issue", problem, advice)
+            raise ArgumentError("is_label_issue", problem, "flag only rows with a given label.")
 
     def __repr__(self) -> str:
-        n_flagged = int(self.is_label_issue.sum())
-        return (
-            f"<ReviewRows: {self.n_rows} rows of {len(self.classes)} classes, {n_flagged} flagged>"
-        )
+        rows, n_flagged = f"{self.n_rows} rows of {len(self.classes)} classes", len(self.flagged)
+        return f"<ReviewRows: {rows}, {n_flagged} flagged>"
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, flagged or not."""
+        """Number of rows."""
         return len(self.ids)
 
     @property
@@ -109,7 +105,7 @@ class ReviewRows:
 
     @property
     def probability_wrong(self) -> FloatArray:
-        """(n_rows,) probability that the label is wrong; NaN: no label."""
+        """Probability that the label is wrong, of shape (n_rows,); NaN: no label."""
         return 1 - self.label_quality
 
     @property
@@ -119,27 +115,24 @@ class ReviewRows:
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def take(self, positions: IntArray) -> "ReviewRows":
-        """Return some of the rows; the name of the report stays the same."""
-        columns = {
-            each.name: getattr(self, each.name)[positions]
-            for each in fields(self)
-            if isinstance(getattr(self, each.name), np.ndarray)
+        """Return the rows at these positions, under the report name of all rows."""
+        columns: dict[str, Any] = {
+            name: column[positions]
+            for name, column in vars(self).items()
+            if isinstance(column, np.ndarray)
         }
         items = None if self.items is None else [self.items[row] for row in positions]
         report = self.report_id()
         return replace(self, ids=self.ids.take(positions), items=items, report=report, **columns)
 
     def counts(self) -> RowCounts:
-        """Return the numbers of all, unlabelled, flagged and undecided rows, and by class."""
-        n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
+        """Return the number of rows: all, unlabelled, flagged, undecided, and per class."""
         labelled = self.given_labels[self.given_labels != NO_LABEL]
         sizes = np.bincount(labelled, minlength=len(self.classes)).tolist()
+        n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
+        n_flagged = len(self.flagged)
         return RowCounts(
-            self.n_rows,
-            self.n_unlabelled,
-            int(self.is_label_issue.sum()),
-            n_undecided,
-            class_sizes=tuple(sizes),
+            self.n_rows, self.n_unlabelled, n_flagged, n_undecided, class_sizes=tuple(sizes)
         )
 
     def id_texts(self) -> list[str]:
@@ -151,7 +144,7 @@ class ReviewRows:
         return [readable(text) for text in self.ids]
 
     def item(self, position: int) -> str:
-        """Return the item of a row as valid UTF-8 text; empty if unknown."""
+        """Return the item (text or image path) of a row as valid UTF-8 text; empty if unknown."""
         return readable(self.items[position]) if self.items is not None else ""
 
     def label_name(self, code: int) -> str:
@@ -161,76 +154,80 @@ class ReviewRows:
     def report_id(self) -> str:
         """Return the name of the report of these rows: the same rows give the same name.
 
-        It does not depend on scores, which may differ in the last digit between machines.
+        The name does not depend on scores, whose last digits may differ between machines.
         """
         return self.report or self._report_id
 
     @cached_property
     def _report_id(self) -> str:
+        labels = (self.given_labels, self.suggested_labels, self.second_labels)
         content = [
-            *(list(self.classes), self.id_texts(), self.given_labels.tolist()),
-            *(self.suggested_labels.tolist(), self.second_labels.tolist()),
+            *(list(self.classes), self.id_texts(), *(codes.tolist() for codes in labels)),
             np.flatnonzero(self.is_label_issue).tolist(),
             None if self.items is None else [self.item(i) for i in range(self.n_rows)],
         ]
-        # The first letter prevents that spreadsheets read the name as a number.
+        # With a letter in front, spreadsheets do not read the name as a number.
         return "r" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:ID_DIGITS]
 
     def given_labels_digest(self) -> str:
-        """Return the sha256 of the given labels by name."""
+        """Return the sha256 of the names of the given labels."""
         return label_names_digest([self.label_name(code) for code in self.given_labels.tolist()])
 
 
 def label_names_digest(names: Sequence[str]) -> str:
-    """Return the sha256 of names in their order, such as labels."""
+    """Return the sha256 of a sequence of names."""
     return hashlib.sha256(json.dumps(names).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Method:
-    """One method and its agreement: the share of held-out labels that it predicts."""
+    """A method that predicts labels, and its agreement.
+
+    Agreement is the fraction of labels that equal the prediction of a classifier that was fitted
+    without them (held-out labels).
+    """
 
     name: str
     agreement: float  # in [0, 1]
     standard_error: float = 0.0
     chosen: bool = False
-    method: str = ""  # key of its colour; its name by default
+    method: str = ""  # key of the colour; by default the name
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The agreement of one method for several values of the varied parameter."""
+    """The agreement of one method for several values of a parameter."""
 
     name: str
-    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]
-    method: str = ""  # key of its colour; its name by default
-    whiten: bool = False  # half-whitened features: open marks, a dashed line
+    points: tuple[tuple[float, float], ...]  # x: the parameter, y: the agreement in [0, 1]
+    method: str = ""  # key of the colour; by default the name
+    whiten: bool = False  # whether features are half-whitened: drawn dashed, with open marks
 
 
 @dataclass(frozen=True)
 class ChoiceCurve:
-    """The agreement of all candidates that `AutoProbe` chose from, as curves."""
+    """The agreement of all methods that `AutoProbe` chose from."""
 
-    x_name: str  # name of the varied parameter, such as "ridge"
+    x_name: str  # name of the parameter, such as "ridge"
     curves: tuple[Curve, ...]
-    levels: tuple[Method, ...] = ()  # methods without x: horizontal lines
+    levels: tuple[Method, ...] = ()  # methods without this parameter, drawn as horizontal lines
 
 
 @dataclass(frozen=True, eq=False)
 class NearestRows:
     """The nearest rows of each explained row, nearest first."""
 
-    rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no more rows
-    alike: FloatArray  # (n_explained, n_nearest), cosines of the features; NaN: no row
+    rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no further row
+    alike: FloatArray  # (n_explained, n_nearest), cosine similarities of features; NaN: no row
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
     """For each explained row, the nearest rows with the suggested and with the given label."""
 
-    rows: IntArray  # (n_explained,), positions in the data
-    suggested: NearestRows  # with the suggested label
-    given: NearestRows  # with the given label
+    rows: IntArray  # (n_explained,), positions of the explained rows in the data
+    suggested: NearestRows  # nearest rows with the suggested label
+    given: NearestRows  # nearest rows with the given label
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,19 +236,19 @@ class RowFinding:
 
     name: str  # name of the issue
     meaning: str  # description of the issue and of the score
-    rows: IntArray  # (n_found,), positions in the data, most suspicious first
+    rows: IntArray  # (n_found,), positions in the data, most suspicious row first
     scores: FloatArray  # (n_found,), scores as described in `meaning`
-    related: tuple[IntArray, ...] = ()  # (n_found,) related rows, such as copies; or empty
-    groups: IntArray | None = None  # (n_found,), group numbers of rows that belong together
+    related: tuple[IntArray, ...] = ()  # (n_found,), for each row its copies; or empty
+    groups: IntArray | None = None  # (n_found,), numbers; copies of each other have one number
 
 
 @dataclass(frozen=True)
 class AlikeClasses:
-    """Two overlapping classes: their rows are neighbours of each other."""
+    """Two overlapping classes: rows of one are among the nearest rows of the other."""
 
-    first: int  # positions in the classes
-    second: int
-    mixing: float  # share of neighbour pairs across them; 1: as for one class split at random
+    first: int  # position in the classes
+    second: int  # position in the classes
+    mixing: float  # share of neighbours in the other class; 1: as if one class was split at random
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,16 +258,16 @@ class EmbeddingMap:
     method: str  # "pca" or "umap"
     rows: IntArray  # (n_mapped,), positions in the data, ascending
     coordinates: FloatArray  # (n_mapped, 2)
-    variance: float  # share explained by two principal components; NaN: no variance
-    groups: Sequence[str] | None = None  # (n_mapped,), names of the groups of the rows
+    variance: float  # ratio explained by two principal components; NaN: the rows do not vary
+    groups: Sequence[str] | None = None  # (n_mapped,), name of the user's group of each row
 
 
 @dataclass(frozen=True)
 class WrongShare:
-    """The expected number of wrong labels among some rows."""
+    """The expected number of wrong labels among the rows of one given label or one group."""
 
-    name: str  # given label or group of the rows
-    n_rows: int  # rows with a label
+    name: str  # the given label or the group
+    n_rows: int  # number of rows with a label
     n_wrong: float  # expected number of wrong labels
 
     @property
@@ -281,32 +278,32 @@ class WrongShare:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReviewSummary:
-    """The summary of an audit. Parts that are None or empty are not shown."""
+    """The summary of an audit. A page does not show fields that are None or empty."""
 
     title: str = "Label audit"
-    counts: RowCounts | None = None  # of all rows, if a page has only some of them
+    counts: RowCounts | None = None  # counts of all rows, if a page contains only a part of them
     noise_rate: float | None = None  # estimated share of wrong labels
     noise_interval: tuple[float, float] | None = None  # lower and upper bound of noise_rate
     corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows
-    class_order: IntArray | None = None  # (n_classes,), order of the correlation map
-    label_shares: tuple[WrongShare, ...] = ()  # by given label, largest share first
-    group_shares: tuple[WrongShare, ...] = ()  # by group, if there are groups
+    class_order: IntArray | None = None  # (n_classes,), order of classes in the maps of classes
+    label_shares: tuple[WrongShare, ...] = ()  # per given label, largest share first
+    group_shares: tuple[WrongShare, ...] = ()  # per group of the user's data, if there are groups
     evidence: Evidence | None = None  # nearest rows of the flagged rows
     findings: tuple[RowFinding, ...] = ()  # rows with other issues
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs of overlapping classes
-    embedding_map: EmbeddingMap | None = None  # all rows, or a sample of many
-    # Decisions of reviewers who disagree: from the position of a row to pairs of reviewer and label
-    # (None if excluded). The page is then for settling these rows.
+    embedding_map: EmbeddingMap | None = None  # all rows, or a sample of them
+    # On a page to settle disputed rows: position of a row → pairs of reviewer and label (None if
+    # the reviewer excluded the row).
     verdicts: Mapping[int, Sequence[tuple[str, str | None]]] = field(default_factory=dict)
     messages: tuple[str, ...] = ()  # notes, as sentences
     details: Mapping[str, str] = field(default_factory=dict)  # versions and settings
 
 
 def readable(text: str) -> str:
-    r"""Return text as valid UTF-8, with lone surrogates written as escapes.
+    r"""Return text that UTF-8 can encode: lone surrogates become escapes.
 
     Examples
     --------

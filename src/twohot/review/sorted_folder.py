@@ -1,8 +1,8 @@
 """A folder of images sorted by their corrected classes.
 
-An image at any depth in the folder of its given class is moved to the same path in the folder of
-its corrected class. Images are hard links, which take no space and stay after the source folder is
-deleted. If links are impossible, images are copied.
+An image in the folder of its given class, at any depth, is at the same path in the folder of its
+corrected class. The new images are hard links, which take no space, and which stay if the source
+folder is deleted. If the disk cannot link them, images are copied.
 """
 
 import os
@@ -38,9 +38,9 @@ class SortedFolder:
     """Summary of a written folder: numbers of images, unusual folder names, files left out."""
 
     n_images: int
-    n_copied: int  # copied and not linked
-    unusual: tuple[str, ...]  # classes whose names are invalid as folders on Windows
-    left_out: tuple[str, ...]  # files of the folder without a label, not audited, or excluded
+    n_copied: int  # number of images that were copied instead of linked
+    unusual: tuple[str, ...]  # classes whose names are no valid folder names on Windows
+    left_out: tuple[str, ...]  # files of the source without a label, not audited, or excluded
 
 
 def write_sorted_folder(
@@ -48,8 +48,8 @@ def write_sorted_folder(
 ) -> SortedFolder:
     """Write a folder with one sub-folder of images per class.
 
-    `source` is the folder of the audited images, and `target` a folder that does not exist or is
-    empty. Excluded images have no label and are left out.
+    `source` is the folder of the audited images. `target` is a folder that does not exist or is
+    empty. Images without a label (excluded ones, for example) are left out.
 
     Examples
     --------
@@ -77,28 +77,32 @@ def write_sorted_folder(
     names = _checked_names(source, target, rows)
     labels = applied.labels
     moved = labels != rows.given_labels
-    folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
-    # Maps a normalised path, unique on any file system, to the target path and the image.
+    classes = [applied.classes[code] for code in np.unique(labels[labels >= 0])]
+    _check_folder_names(classes)
+    # A normalised path, which is unique on any file system → the target path and the image.
     places: dict[str, tuple[PurePosixPath, str]] = {}
-    # Images that stay in their class keep their names; moved images are renamed if necessary.
+    # Images that stay in their class come first: if two images have one path, the moved one is
+    # renamed.
     for row in np.argsort(moved, kind="stable").tolist():
         if labels[row] != NO_LABEL:
             before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
             within = _within_class(names[row], before, rows.spellings)
-            place = _free_place(places, folders[after], within, before)
+            place = _free_place(places, after, within, before)
             places[_told_apart(place)] = place, names[row]
     # Write under another name and rename, so that the folder is complete or does not exist.
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as made:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as folder:
         n_copied = 0
-        whole = Path(made) / "whole"
+        whole = Path(folder) / "whole"
         whole.mkdir()
         for place, name in places.values():
             (whole / place).parent.mkdir(parents=True, exist_ok=True)
             n_copied += _put(source / name, whole / place)
         whole.replace(target)
     taken = [name for _, name in places.values()]
-    unusual = tuple(name for name in folders.values() if _fails_on_windows(name))
-    return SortedFolder(len(taken), n_copied, unusual, _left_out(source, taken))
+    unusual = tuple(name for name in classes if _fails_on_windows(name))
+    files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
+    visible = {path.as_posix() for path in files if not path.name.startswith(".")}
+    return SortedFolder(len(taken), n_copied, unusual, tuple(sorted(visible.difference(taken))))
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
@@ -111,11 +115,13 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
     if target.resolve().is_relative_to(source.resolve()):
         problem = f"is inside {source}, the folder that is read"
         raise ArgumentError({"output": target}, problem, "choose a folder outside of it.")
-    names, outside = list(rows.ids), []
-    for name in names:
-        path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or on_other_host(name, source):
-            outside.append(name)
+    names = list(rows.ids)
+    outside = [
+        name
+        for name in names
+        for path in [PurePosixPath(name)]
+        if path.is_absolute() or ".." in path.parts or on_other_host(name, source)
+    ]
     if outside:
         problem = f"the audit names images outside of their folder ({first_few(outside)})"
         raise ArgumentError("", problem, "extract the features again.")
@@ -126,37 +132,23 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
     return names
 
 
-def _left_out(source: Path, taken: Iterable[str]) -> tuple[str, ...]:
-    """Return the files of the source that are not in the new folder, without hidden files."""
-    files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
-    seen = {path.as_posix() for path in files if not path.name.startswith(".")}
-    return tuple(sorted(seen - set(taken)))
-
-
-def _class_folders(classes: Iterable[str]) -> dict[str, str]:
-    """Return the folder name of every class; raise if two classes would share a folder."""
-    folders = {name: _folder_name(name) for name in classes}
+def _check_folder_names(classes: Iterable[str]) -> None:
+    """Raise if a class name cannot be a folder name, or if two classes would share a folder."""
     taken: dict[str, str] = {}
-    for name in folders:
+    for name in classes:
+        problem = ""
+        if len(os.fsencode(name)) > NAME_BYTES or name in {".", ".."} or {*"/\\\0"} & {*name}:
+            problem = "cannot be the name of a folder"
+        elif name.startswith("."):
+            problem = "begins with a dot, and such folders are not read"
+        if problem:
+            raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
         other = taken.setdefault(_told_apart(name), name)
         if other != name:
             alike = "differ only in capitals or in how accents are stored"
-            shared = "so that many disks have one folder for both"
-            problem = f"the classes {other!r} and {name!r} {alike}, {shared}"
-            raise ArgumentError("", problem, "rename one of them.")
-    return folders
-
-
-def _folder_name(name: str) -> str:
-    """Return the folder name of a class; raise if no folder name would be read as this class."""
-    is_long = len(os.fsencode(name)) > NAME_BYTES
-    if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
-        problem = "cannot be the name of a folder"
-    elif name.startswith("."):
-        problem = "begins with a dot, and such folders are not read"
-    else:
-        return name
-    raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
+            problem = f"the classes {other!r} and {name!r} {alike}"
+            advice = "rename one of them, because many disks have one folder for both."
+            raise ArgumentError("", problem, advice)
 
 
 def _fails_on_windows(name: str) -> bool:
@@ -173,12 +165,12 @@ def _fails_on_windows(name: str) -> bool:
 
 
 def _told_apart(path: PurePosixPath | str) -> str:
-    """Return a normalised path, without case: equal for paths that some file system confuses."""
+    """Return a path in a form that is equal for paths that are one path on some file systems."""
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePosixPath:
-    """Return the path of an image relative to its class folder; unchanged outside this folder."""
+    """Return the path of an image below its class folder; the whole path if it is elsewhere."""
     folder, *within = PurePosixPath(name).parts
     is_class = within and spellings.get(folder, folder) == given
     return PurePosixPath(*within) if is_class else PurePosixPath(name)
@@ -201,7 +193,7 @@ def _put(source: Path, target: Path) -> bool:
     real = source.resolve()  # the target of a symbolic link
     try:
         os.link(real, target)
-    except FileExistsError:  # a copy would overwrite another image through its link
+    except FileExistsError:  # copying would overwrite another image through its link
         raise
     except OSError:  # the target is on another disk, or the disk has no hard links
         with real.open("rb") as image, target.open("xb") as made:

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from twohot.base import load_extra, on_other_host
 
-# Pictures up to this size are stored without loss, because compression would blur them.
+# Longest side of pictures that are stored without loss: compression would blur them.
 LOSSLESS_SIDE = 64
-# Quality of WebP, 0 to 100. With less, text in pictures is hard to read; with more, files grow.
+# Quality of WebP, from 0 to 100: the lowest one at which text in pictures is easy to read.
 QUALITY = 75
 
 
@@ -53,9 +53,9 @@ def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
 
 
 def link(item: str, image_root: Path, folder: Path) -> str:
-    """Return the URL of a picture relative to a folder; empty if there is none.
+    """Return the URL of a picture relative to a folder; empty if the picture has no such URL.
 
-    Characters with a meaning in URLs are escaped.
+    Characters that have a meaning in URLs are escaped.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The review in a notebook: the page as a widget, with its decisions available in Python.
 
-The page is in a sandboxed frame, which can access neither the notebook nor its server. It sends
-decisions as the text of a decision file, which is checked like a file.
+The page is in a sandboxed frame, which can access neither the notebook nor its server. The frame
+sends decisions as the text of a decision file. The text is checked like a file.
 """
 
 from importlib import import_module
@@ -13,24 +13,24 @@ from twohot.base import check_count, load_extra
 from twohot.review.decisions import Decision, apply_decisions, read_decisions
 from twohot.review.page import read_template, review_page
 from twohot.review.page_data import PictureFiles
-from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.review.records import ReviewRows, ReviewSummary, readable
 
-# In pixels: fits on a screen below the notebook's bars.
+# Height of the page in pixels: it fits on a screen below the bars of a notebook.
 HEIGHT = 760
 LEAST_HEIGHT = 300
-# The command that the page shows, for a widget named `review`.
+# Command that the page shows, for a widget with the name `review`.
 NEXT_STEP = "issues.apply(review.decisions)"
 
 
 class ReviewWidget:
-    """A review page in a notebook. Make it the last line of a cell.
+    """A review page in a notebook; to show the page, end a cell with its name.
 
     Attributes
     ----------
     rows : ReviewRows
         The rows of the page.
     widget : anywidget.AnyWidget
-        The widget itself, for example for a layout of ipywidgets.
+        The widget, for layouts of ipywidgets.
     """
 
     def __init__(self, rows: ReviewRows, summary: ReviewSummary, *, height: int = HEIGHT) -> None:
@@ -39,19 +39,17 @@ class ReviewWidget:
         check_count("height", height, LEAST_HEIGHT)
         pictures = PictureFiles(None, Path())
         page = review_page(rows, summary, pictures, next_step=NEXT_STEP, in_notebook=True)
-        content: dict[str, Any] = {
-            "__module__": __name__,
-            "_esm": read_template("widget.mjs"),
-            # Lone surrogates are escaped, because messages must be valid UTF-8.
-            "page": traitlets.Unicode(page.encode("utf-8", "backslashreplace").decode()),
+        content = {
+            "page": traitlets.Unicode(readable(page)),  # messages must be valid UTF-8
             "height": traitlets.Int(height),
             "decisions": traitlets.Unicode(""),
             "kept": traitlets.List([]),  # entries that the page would store in a browser
         }
-        for name in ("page", "height", "decisions", "kept"):
-            content[name].tag(sync=True)
+        for trait in content.values():
+            trait.tag(sync=True)
         self.rows = rows
-        self.widget = type("ReviewFrame", (anywidget.AnyWidget,), content)()
+        named = {"__module__": __name__, "_esm": read_template("widget.mjs")}
+        self.widget = type("ReviewFrame", (anywidget.AnyWidget,), {**named, **content})()
 
     def __repr__(self) -> str:
         return f"<ReviewWidget of {self.rows!r}>"
@@ -70,7 +68,7 @@ class ReviewWidget:
         """
         if not self.widget.decisions:
             return []
-        with TemporaryDirectory() as folder:  # to use the checks of a file
+        with TemporaryDirectory() as folder:  # write a file, because only files are checked
             file = Path(folder) / "decisions.csv"
             file.write_bytes(self.widget.decisions.encode("utf-8", "backslashreplace"))
             decisions = read_decisions(file)

@@ -1,8 +1,7 @@
 """Coordinates for a fit: principal axes, or the span of the rows if there are few rows.
 
-Coefficients are converted back to the user's features in steps. The first step is from the axes to
-the columns of the stored rows. If these columns are coordinates too, a second step converts to the
-features.
+A fit returns coefficients along the axes. They are first converted to the columns of the stored
+rows. If these columns are coordinates too, a second step converts them to the user's features.
 """
 
 from dataclasses import dataclass, replace
@@ -17,90 +16,6 @@ from twohot.rows.preparation import AS_THEY_ARE, Preparation
 from twohot.rows.principal_axes import NEGLIGIBLE_VARIANCE, PrincipalAxes, measure_axes
 from twohot.rows.rows import Block, Rows, Terms
 
-# Fewer samples than features: the same fit in N coordinates instead of d --------------------------
-# Coefficients at the optimum are linear combinations of the rows. So a fit in coordinates of the
-# span of the rows has the same optimum. With G = X Xᵀ and V the diagonal matrix of row weights,
-#
-#     √V G √V = U S² Uᵀ,      A = Xᵀ √V U / S  (d, rank),  AᵀA = I,
-#
-# the rows become Z = X A = G √V U / S, whose weighted second moment is diagonal, Zᵀ V Z = S²;
-# coefficients c on Z are c Aᵀ on X. A is as large as X and is never formed: c Aᵀ is a sum over
-# blocks of rows. Only the N × N matrix G is held.
-
-
-@dataclass(frozen=True, eq=False)
-class Span:
-    """Rows in coordinates of their span, and the conversion of coefficients."""
-
-    rows: Rows  # (N, rank), with the intercept of the original rows
-    axes: PrincipalAxes
-    original: Rows
-    combination: FloatArray  # (N, rank), √V U / S: the axes as combinations of the rows
-
-    def to_features(self, coef: FloatArray) -> FloatArray:
-        """Read the rows once and return coefficients (K, d) on the original features."""
-        rank = self.combination.shape[1]
-        self.original.attach("share", self.combination @ coef[:, :rank].T)
-        (lifted,) = self.original.sum(shared_rows)
-        return np.hstack([lifted, coef[:, rank:]])
-
-    def from_features(self, coef: FloatArray) -> FloatArray:
-        """Convert coefficients on the features to coordinates, by projection on the span."""
-        slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
-        logits = np.concatenate(list(self.original.map(products_with, slopes)))
-        return np.hstack([logits.T @ self.combination, intercept])
-
-
-def span_of(rows: Rows) -> Span:
-    """Return the rows in coordinates of the space they span."""
-    gram = gram_matrix(rows)
-    weights = np.ones(rows.n_samples) if rows.weights is None else rows.weights
-    root = np.sqrt(weights)[:, np.newaxis]
-    squares, vectors = sl.eigh(root * gram * root.T)
-    kept = squares > NEGLIGIBLE_VARIANCE * max(squares[-1], 0)
-    combination = root * vectors[:, kept] / np.sqrt(squares[kept])
-    coordinates = gram @ combination
-    spanned = Rows(
-        coordinates.astype(rows.dtype),
-        AS_THEY_ARE,
-        dtype=rows.dtype,
-        n_classes=rows.n_classes,
-        weights=rows.given_weights,
-        intercept=rows.intercept,
-        n_jobs=rows.n_jobs,
-        keep_small=True,  # a fit reads these rows, and the original rows only a few times
-    )
-    variances, mean_row = squares[kept] / rows.n_samples, (weights @ coordinates) / rows.n_samples
-    axes = PrincipalAxes(
-        basis=None,
-        variances=np.append(variances, 1.0) if rows.intercept else variances,
-        mean_row=np.append(mean_row, 1.0) if rows.intercept else mean_row,
-        mean_square=float(weights @ np.diag(gram)) / rows.n_samples,
-    )
-    return Span(spanned, axes, rows, combination)
-
-
-def gram_matrix(rows: Rows) -> FloatArray:
-    """Return X Xᵀ in float64, computed by blocks; each product of two rows is computed once."""
-    gram = np.zeros((rows.n_samples, rows.n_samples))
-    for first in range(0, rows.n_samples, rows.block_rows):
-        columns = np.arange(first, min(first + rows.block_rows, rows.n_samples))
-        others = rows.in_memory(columns).X.astype(np.float64)
-        below = np.concatenate(list(rows.map(products_with, others, first)))
-        gram[first:, columns] = below
-    return np.tril(gram) + np.tril(gram, -1).T
-
-
-def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
-    """Return the products of the block's rows from `first` on with `others`, float64. A kernel."""
-    x = block.prepared()[max(first - block.first, 0) :]
-    return np.asarray(x.astype(np.float64) @ others.T)
-
-
-def shared_rows(block: Block) -> Terms:
-    """Return Σ shareᵀ x in float64, (K, d); `share` is a column of the rows. A kernel."""
-    return (block.columns["share"].T @ block.prepared().astype(np.float64),)
-
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
@@ -108,13 +23,14 @@ class Coordinates:
 
     rows: Rows  # the rows that passes read
     axes: PrincipalAxes  # of these rows
-    # Conversion to the user's rows; None if these are the user's rows.
-    origin: "Coordinates | Narrowed | Span | None" = None
+    # Converts coefficients to the user's features; None: the columns of `rows` are these features.
+    origin: "Coordinates | Span | None" = None
+    n_unused: int = 0  # number of first columns of the rows of `origin` that `rows` leave out
 
     @property
     def unit_penalty(self) -> float:
-        """The l2 that equals ridge 1 for these rows."""
-        # If all rows are zero, any penalty works.
+        """The `l2` that is the same penalty as ridge 1 for these rows."""
+        # If all rows are zero, any penalty gives the same fit.
         square = self.axes.mean_square or 1.0
         return square / (self.rows.n_classes * self.rows.total_weight)
 
@@ -129,39 +45,42 @@ class Coordinates:
     def to_features(self, coef: FloatArray) -> FloatArray:
         """Convert coefficients along the axes to coefficients on the user's features."""
         on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
-        return on_rows if self.origin is None else self.origin.to_features(on_rows)
+        if self.origin is None:
+            return on_rows
+        return self.origin.to_features(np.pad(on_rows, ((0, 0), (self.n_unused, 0))))
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes: a projection on the axes."""
+        """Project coefficients on the user's features to coefficients along the axes."""
         on_rows = coef if self.origin is None else self.origin.from_features(coef)
+        on_rows = on_rows[:, self.n_unused :]
         return self.axes.project(on_rows, self.rows.n_jobs)
 
     def take(self, index: IntArray) -> "Coordinates":
-        """Return some of the rows along the same axes."""
+        """Return the rows at these positions, along the same axes."""
         return replace(self, rows=self.rows.take(index))
 
     def leading(self, most: int | None = None) -> "Coordinates":
-        """Return the same rows along their leading axes only.
+        """Return the same rows along their `most` leading axes only.
 
-        If the rows are stored along their axes, the result is a view without a copy.
+        If the rows are stored along their axes, the result is a view of them.
         """
-        intercept = self.rows.intercept
-        axes = self.axes.leading(intercept=intercept, most=most)
+        axes = self.axes.leading(intercept=self.rows.intercept, most=most)
         if axes is self.axes or self.axes.basis is not None:
             return replace(self, axes=axes)
-        rows = self.rows.last_columns(len(axes.variances) - intercept)
-        return Coordinates(rows, replace(axes, basis=None), Narrowed(self, len(axes.variances)))
+        rows = self.rows.last_columns(len(axes.variances) - self.rows.intercept)
+        n_unused = len(self.axes.variances) - len(axes.variances)
+        return Coordinates(rows, replace(axes, basis=None), self, n_unused)
 
     def half_whitened(self) -> "Coordinates":
         """Return the same rows along their leading axes, half-whitened."""
         return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
 
     def in_axes(self, index: IntArray | None = None) -> "Coordinates":
-        """Return rows stored along their axes in memory, so that passes convert no coordinates.
+        """Return rows, all or those at `index`, in memory as coordinates along their axes.
 
-        This takes memory for one number per row and axis. Without it, each conversion of
-        coordinates takes as long as a pass over 2 · n_features rows. So it saves time in many fits,
-        unless there are many times as many rows as features.
+        They take memory for one number per row and axis. Passes over them convert no coefficients.
+        A conversion takes as long as a pass over 2 · n_features rows. So many fits on the same rows
+        are faster, unless there are many times as many rows as features.
         """
         axes = self.axes
         if axes.basis is None:
@@ -171,30 +90,91 @@ class Coordinates:
         return Coordinates(along, replace(axes, basis=None, scale=None), origin=self)
 
 
-@dataclass(frozen=True, eq=False)
-class Narrowed:
-    """The conversion back to features, if rows keep only the last of their stored columns."""
+# Fewer samples than features: the same fit in N coordinates instead of d --------------------------
+# Coefficients at the optimum are linear combinations of the rows. So a fit in coordinates of the
+# rows' span has the same optimum. With G = X Xᵀ and V the diagonal matrix of row weights,
+#
+#     √V G √V = U S² Uᵀ,      A = Xᵀ √V U / S  (d, rank),  AᵀA = I,
+#
+# the rows become Z = X A = G √V U / S, whose weighted second moment is diagonal, Zᵀ V Z = S².
+# Coefficients c on Z are c Aᵀ on X. A is as large as X and is never formed: c Aᵀ is a sum over
+# blocks of rows. Only the N × N matrix G is in memory.
 
-    whole: Coordinates
-    n_axes: int
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The conversion between coefficients on rows and on coordinates of their span."""
+
+    original: Rows
+    combination: FloatArray  # (N, rank), √V U / S: the axes as combinations of the rows
 
     def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the user's features."""
-        return self.whole.to_features(self.whole.axes.extend(coef))
+        """Read the rows once and return coefficients (K, d) on the original features."""
+        rank = self.combination.shape[1]
+        self.original.attach("multipliers", self.combination @ coef[:, :rank].T)
+        (lifted,) = self.original.sum(combined_rows)
+        return np.hstack([lifted, coef[:, rank:]])
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes: a projection on the axes."""
-        return self.whole.from_features(coef)[:, -self.n_axes :]
+        """Project coefficients on the features to coefficients on the coordinates."""
+        slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
+        logits = np.concatenate(list(self.original.map(products_with, slopes)))
+        return np.hstack([logits.T @ self.combination, intercept])
+
+
+def span_of(rows: Rows) -> Coordinates:
+    """Return the rows in coordinates of their span (N, rank)."""
+    gram = gram_matrix(rows)
+    weights = np.ones(rows.n_samples) if rows.weights is None else rows.weights
+    root = np.sqrt(weights)[:, np.newaxis]
+    squares, vectors = sl.eigh(root * gram * root.T)
+    positive = squares > NEGLIGIBLE_VARIANCE * max(squares[-1], 0)
+    squares = squares[positive]
+    combination = root * vectors[:, positive] / np.sqrt(squares)
+    coordinates = gram @ combination
+    # A fit reads these rows many times, and the original rows only a few times.
+    options = rows.options | {"keep_small": True, "block_rows": None}
+    stored = coordinates.astype(rows.dtype)
+    spanned = Rows(stored, AS_THEY_ARE, weights=rows.given_weights, **options)
+    variances, mean_row = squares / rows.n_samples, (weights @ coordinates) / rows.n_samples
+    axes = PrincipalAxes(
+        basis=None,
+        variances=np.append(variances, 1.0) if rows.intercept else variances,
+        mean_row=np.append(mean_row, 1.0) if rows.intercept else mean_row,
+        mean_square=float(weights @ np.diag(gram)) / rows.n_samples,
+    )
+    return Coordinates(spanned, axes, Span(rows, combination))
+
+
+def gram_matrix(rows: Rows) -> FloatArray:
+    """Return X Xᵀ in float64. It is symmetric, so only the lower half is computed, by blocks."""
+    gram = np.zeros((rows.n_samples, rows.n_samples))
+    for first in range(0, rows.n_samples, rows.block_rows):
+        columns = np.arange(first, min(first + rows.block_rows, rows.n_samples))
+        others = rows.in_memory(columns).X.astype(np.float64)
+        below = np.concatenate(list(rows.map(products_with, others, first)))
+        gram[first:, columns] = below
+    return np.tril(gram) + np.tril(gram, -1).T
+
+
+def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
+    """Return x · otherᵀ in float64, for the rows x of the block from `first` on. A kernel."""
+    x = block.prepared()[max(first - block.first, 0) :]
+    return np.asarray(x.astype(np.float64) @ others.T)
+
+
+def combined_rows(block: Block) -> Terms:
+    """Return Σ mᵀ x in float64, (K, d); m are the row's `multipliers`, a column. A kernel."""
+    return (block.columns["multipliers"].T @ block.prepared().astype(np.float64),)
 
 
 def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
-    """Return coordinates for these rows, at most as many as rows and as features.
+    """Return coordinates for these rows, no more than there are rows and features.
 
-    Pass `exact=False` if the axes only speed up a fit.
+    Pass `exact=False` if the axes only speed up a fit and are not part of the model.
     """
     if rows.n_samples < rows.n_columns:
-        span = span_of(rows)
-        return Coordinates(span.rows, span.axes, span)
+        return span_of(rows)
     return Coordinates(rows, measure_axes(rows, exact=exact))
 
 
@@ -210,16 +190,12 @@ def prepare(
 ) -> tuple[Preparation, Coordinates]:
     """Return the preparation of rows, and the coordinates for a fit on them.
 
-    Pass `exact_axes=False` if the axes only speed up a fit. Other options are those of `Rows`.
+    `exact_axes` is explained at `choose_coordinates`. Other options are those of `Rows`.
     """
+    how: dict[str, Any] = {"weights": weights, "n_jobs": n_jobs}
     preparation = fit_preparation(
-        X,
-        center=center,
-        normalize=normalize,
-        weights=weights,
-        n_jobs=n_jobs,
-        dtype=options.get("dtype"),
+        X, center=center, normalize=normalize, dtype=options.get("dtype"), **how
     )
     options["keep_small"] = True  # because a fit takes many passes
-    rows = open_rows(X, preparation, weights=weights, n_jobs=n_jobs, **options)
+    rows = open_rows(X, preparation, **how, **options)
     return preparation, choose_coordinates(rows, exact=exact_axes)

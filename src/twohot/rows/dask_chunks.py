@@ -1,7 +1,7 @@
-"""Features in the chunks of a Dask collection; chunks stay on the workers.
+"""Features in the chunks of a Dask array or frame; chunks stay on the workers.
 
-A chunk holds consecutive rows. Columns derived from rows keep the same chunks; labels, weights and
-results are in memory.
+A chunk holds consecutive rows. Columns that are derived from the rows have the same chunks. Labels,
+weights and results are in memory.
 """
 
 import warnings
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ NUMBERS = "fiub"  # kinds of dtypes that are numbers
 
 
 def is_dask(data: Any) -> bool:
-    """Return whether data are an array, a frame or a series of Dask."""
+    """Return whether `data` is an array, a frame or a series of Dask."""
     return hasattr(data, "__dask_graph__") and hasattr(data, "to_delayed")
 
 
@@ -42,7 +43,10 @@ def check_collection(X: Any) -> None:
 
 
 def precision_of(X: Any) -> np.dtype[Any]:
-    """Return the precision for Dask rows: their own if supported, else the default."""
+    """Return the precision in which rows of Dask are read: theirs if supported, else the default.
+
+    A frame has the precision that can represent all of its columns.
+    """
     dtype = X.dtype if hasattr(X, "dtype") else np.result_type(*X.dtypes)
     return np.dtype(dtype if dtype in STORED else STORED[0])
 
@@ -57,11 +61,11 @@ def column_here(name: str, values: Any) -> Any:
 
 
 class Chunk:
-    """Features of one chunk on a worker, with arrays cached when they were last read."""
+    """Features of one chunk on a worker, with what a worker caches to read them again."""
 
     def __init__(self, x: Matrix) -> None:
         self.x = x
-        self.opened: Any = None  # norms of rows and a buffer for a block, made at the first reading
+        self.opened: Any = None  # the chunk as `Rows`, with cached norms and a buffer for a block
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -70,7 +74,7 @@ class Chunk:
         return Chunk(SelectedRows(self.x, rows))
 
     def __sizeof__(self) -> int:
-        # The size in bytes that Dask's workers count.
+        # The workers of Dask use this size to limit their memory.
         return int(getattr(self.x, "nbytes", 0)) + object.__sizeof__(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,25 +83,25 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedColumn:
-    """A column of values of the rows, divided into the same chunks as the rows."""
+    """Values of the rows, divided into the chunks of the rows."""
 
     tasks: Tasks
     chunks: Sequence[Handle]
-    sizes: IntArray  # (n_chunks,), rows of each chunk
+    sizes: IntArray  # (n_chunks,), number of rows of each chunk
 
     @cached_property
     def bounds(self) -> IntArray:
-        """(n_chunks + 1,) number of the first row of each chunk, then the number of rows."""
+        """(n_chunks + 1,) position of the first row of each chunk, then the number of rows."""
         return np.append(0, np.cumsum(self.sizes))
 
     def __len__(self) -> int:
         return int(self.sizes.sum())
 
     def __getitem__(self, index: IntArray) -> "ChunkedColumn":
-        """Return the selected rows, in their order; they stay in their chunks."""
+        """Return the values of rows at ascending positions; they stay in their chunks."""
         chosen = split_index(index, self.bounds)
         calls = [(self.chunks[number], rows) for number, rows in chosen]
-        chunks = self.tasks.keep(self.tasks.run(take_from, calls)) if calls else []
+        chunks = self.tasks.keep(self.tasks.run(getitem, calls)) if calls else []
         return ChunkedColumn(self.tasks, chunks, np.array([len(rows) for _, rows in chosen], int))
 
     def values(self) -> Any:
@@ -106,7 +110,7 @@ class ChunkedColumn:
 
 
 class ChunkedFeatures(GatheredRows):
-    """Features in chunks; indexing returns the selected rows in memory."""
+    """Features in chunks; indexing returns rows in memory."""
 
     def __init__(self, column: ChunkedColumn, n_features: int, dtype: np.dtype[Any]) -> None:
         self.column = column
@@ -115,19 +119,19 @@ class ChunkedFeatures(GatheredRows):
         self.dtype = np.dtype(dtype)
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
-        """Return the selected rows in memory, in their order."""
+        """Return the indexed rows in memory; positions must be ascending."""
         index = np.arange(len(self))[rows]
         calls = [(chunk,) for chunk in self.column[index].chunks]
-        found = self.tasks.results(self.tasks.run(rows_of, calls)) if calls else []
-        return np.concatenate([np.empty((0, self.shape[1]), self.dtype), *found])
+        read = self.tasks.results(self.tasks.run(rows_of, calls)) if calls else []
+        return np.concatenate([np.empty((0, self.shape[1]), self.dtype), *read])
 
     def take(self, index: IntArray) -> "ChunkedFeatures":
-        """Return the selected rows, in their order, in their chunks."""
+        """Return the rows at ascending positions; they stay in their chunks."""
         return ChunkedFeatures(self.column[index], self.shape[1], self.dtype)
 
 
 def open_chunks(X: Any) -> ChunkedFeatures:
-    """Return the chunks of a Dask array or frame; workers compute and keep them."""
+    """Return the chunks of a Dask array or frame; workers compute them and keep them in memory."""
     dtype, tasks = precision_of(X), active_tasks()
     whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
     delayed = list(np.ravel(whole.to_delayed()))
@@ -136,7 +140,7 @@ def open_chunks(X: Any) -> ChunkedFeatures:
     chunks: Sequence[Handle]
     if n_bytes > tasks.room():
         needed = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
-        warnings.warn(f"X takes {needed}: every pass reads it again.", stacklevel=6)
+        warnings.warn(f"X takes {needed}: every pass computes X again.", stacklevel=6)
         sizes = np.array(whole.chunks[0])
         chunks = ReadAgain(tasks, [delayed[place] for place in np.flatnonzero(sizes)], about)
     else:
@@ -153,7 +157,7 @@ def open_chunks(X: Any) -> ChunkedFeatures:
 
 
 class ReadAgain(Sequence[Handle]):
-    """Chunks of features that are computed at every access and not kept."""
+    """Chunks of features that are computed at every access, because memory cannot hold them."""
 
     def __init__(self, tasks: Tasks, delayed: Sequence[Any], about: tuple[Any, ...]) -> None:
         self._tasks, self._delayed, self._about = tasks, delayed, about
@@ -167,9 +171,10 @@ class ReadAgain(Sequence[Handle]):
 
 
 def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:
-    """Return for each chunk that has some of the rows its number and the positions in it.
+    """Return the number of each chunk that has rows of `index`, and their positions in the chunk.
 
-    `index` are ascending row numbers; `bounds` are the first row of each chunk, and the end.
+    `index` contains ascending row numbers. `bounds` contains the first row of each chunk, then the
+    number of rows.
 
     Examples
     --------
@@ -190,23 +195,18 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
 
 
 def as_rows(chunk: Any, dtype: np.dtype[Any], n_features: int, number: int) -> Chunk:
-    """Return a chunk, an array or a frame, as `Chunk`; raise if it is invalid.
+    """Return an array or frame as a `Chunk`; raise if its type or shape is wrong.
 
-    Dask does not check that a chunk has the declared type and shape.
+    Dask does not check them.
     """
     rows, where = np.asanyarray(chunk), f" in chunk {number}"
     check_real("X", rows, where)
     if rows.ndim != 2 or rows.shape[1] != n_features:
         problem = f"has {counted(n_features, 'column')}, but shape {rows.shape}{where}"
-        raise ArgumentError("X", problem, "make every chunk with the same columns.")
+        raise ArgumentError("X", problem, "make all chunks with the same columns.")
     return Chunk(np.ascontiguousarray(rows, dtype=dtype))
 
 
 def rows_of(chunk: Chunk) -> NDArray[Any]:
-    """Return the rows of a chunk."""
+    """Return the rows of a chunk as an array."""
     return np.asarray(chunk.x)
-
-
-def take_from(chunk: Any, rows: IntArray) -> Any:
-    """Return some rows of a chunk; features are not copied."""
-    return chunk[rows]

@@ -1,13 +1,13 @@
 """Rows in the chunks of a Dask array: workers run kernels on chunks and return sums.
 
 A worker reads its chunk block by block, like an array in memory. Workers add the sums of several
-chunks, so that a single sum is returned. Columns derived from rows stay on the worker of the chunk;
-labels and weights are sent once.
+chunks, so that this process receives a single sum. Columns that are derived from rows stay on the
+worker of the chunk. Labels and weights are sent once.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from operator import getitem
 from typing import Any, TypeAlias
@@ -23,26 +23,25 @@ from twohot.rows.rows import Block, Kernel, Rows, Terms, run_kernel, stack
 from twohot.rows.threads import one_blas_thread
 
 # Tasks that Dask runs: kernels on the blocks of one chunk -----------------------------------------
-# A chunk is read like an array in memory.
 
-WEIGHTS = "weight"  # weights of the rows, with mean one over all chunks
+WEIGHTS = "weight"  # column of the weights, which have mean one over all chunks
 
-Place: TypeAlias = tuple[int, int]  # number of a chunk, and of its first row
-# The preparation of rows, and options of `Rows`, for reading a chunk.
+Place: TypeAlias = tuple[int, int]  # number of a chunk, and position of its first row
+# The preparation of the rows of a chunk, and the options of their `Rows`.
 Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkSum:
-    """The sums of a kernel's terms over some chunks."""
+    """The sums of a kernel's terms over one or several chunks."""
 
     terms: Terms  # in float64
     row_products: int
-    dtypes: Sequence[np.dtype[Any]] = field(default=())  # dtypes of the terms of a block
+    dtypes: Sequence[np.dtype[Any]] = ()  # dtypes of the terms of a block
 
 
 def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
-    """Return the sums of a kernel over the blocks of a chunk."""
+    """Return the sums of a kernel's terms over the blocks of a chunk."""
     dtypes: list[np.dtype[Any]] = []
 
     def noting(block: Block, *shared: Any) -> Terms:
@@ -57,7 +56,7 @@ def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
 
 
 def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
-    """Return the sums of a kernel over the blocks of a chunk, one sum per group of rows."""
+    """Return the sums of a kernel's terms over the blocks of a chunk, by groups of rows."""
     with _opened(place, *where) as (rows, (n_groups, *shared)):
         before = rows.n_row_products
         terms = rows.sum_groups(kernel, n_groups, *shared)
@@ -65,30 +64,29 @@ def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
 
 
 def add_sums(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sum of several sums."""
-    by_term = zip(*(each.terms for each in sums), strict=True)
-    terms = tuple(np.sum(parts, axis=0) for parts in by_term)
+    """Return the sums over the chunks of several sums."""
+    terms = tuple(np.sum(term, axis=0) for term in zip(*(each.terms for each in sums), strict=True))
     return ChunkSum(terms, sum(each.row_products for each in sums), sums[0].dtypes)
 
 
 def add_up(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sum of all sums, in the kernel's precision to send fewer bytes."""
+    """Return the sums over all chunks, in the kernel's precision, so that fewer bytes are sent."""
     total = add_sums(sums)
     pairs = zip(total.terms, total.dtypes, strict=True)
     return ChunkSum(tuple(np.asarray(t, dtype=dtype) for t, dtype in pairs), total.row_products)
 
 
 def map_chunk(kernel: Kernel, place: Place, *where: Any) -> list[tuple[Any, int]]:
-    """Return for each block of a chunk the kernel's result and the number of its row products."""
+    """Return for each block of a chunk the kernel's result and the row products that it took."""
     with _opened(place, *where) as (rows, shared), one_blas_thread():
         blocks = map(rows.block, range(rows.n_blocks))
         return [run_kernel(kernel, block, shared) for block in blocks]
 
 
 def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
-    """Return the kernel's result for the rows of a chunk, and the number of its row products."""
-    results = map_chunk(kernel, place, *where)
-    return stack([made for made, _ in results]), sum(count for _, count in results)
+    """Return the kernel's results for the rows of a chunk, and the row products that they took."""
+    results, row_products = zip(*map_chunk(kernel, place, *where), strict=True)
+    return stack(list(results)), sum(row_products)
 
 
 @contextmanager
@@ -100,7 +98,10 @@ def _opened(
     values: list[Matrix],
     *shared: Any,
 ) -> Iterator[tuple[Rows, tuple[Any, ...]]]:
-    """Open the rows of a chunk with their columns; errors name the chunk."""
+    """Yield the rows of a chunk with their columns, and the shared arguments of a kernel.
+
+    Errors name the chunk.
+    """
     number, first = place
     try:
         if chunk.opened is None or chunk.opened[0] is not reading:
@@ -113,21 +114,21 @@ def _opened(
     except ArgumentError:
         raise
     except Exception as error:
-        place_of = f"rows {first} to {first + len(chunk) - 1}"
-        raise ChunkError(f"chunk {number} ({place_of}) failed: {error!r}") from error
+        rows_of = f"rows {first} to {first + len(chunk) - 1}"
+        raise ChunkError(f"chunk {number} ({rows_of}) failed: {error!r}") from error
 
 
-# Number of sums that one task adds. With more, a task waits for more chunks; with fewer, the tree
-# of tasks is deeper.
+# Number of sums that one task adds. With more sums, a task waits for more chunks. With fewer, there
+# are more levels of tasks.
 FAN_IN = 8
 # Maximum number of chunks whose results are in this process at once.
 CHUNKS_AHEAD = 4
-# Number of shared arguments that stay on the workers, so that the targets of a fit are sent once.
+# Number of shared arguments that workers keep, so that the targets of a fit are sent once.
 MOST_SHARED = 4
 
 
 class DaskRows(Rows):
-    """The rows of a Dask array, with their columns, on the workers."""
+    """The rows of a Dask array and their columns, which stay on the workers."""
 
     is_here = False
 
@@ -138,22 +139,21 @@ class DaskRows(Rows):
         self.tasks = X.tasks
         of_chunks = self.options | {"n_jobs": 1, "keep_small": False}
         self._reading = self.tasks.share((preparation, of_chunks))
-        # Arguments that were sent for recent passes.
-        self._shared: list[tuple[Any, Handle]] = []
-        self._beside: dict[str, ChunkedColumn] = {}  # columns and weights, in the chunks of X
+        self._shared: list[tuple[Any, Handle]] = []  # arguments that were sent for recent passes
+        self._chunked: dict[str, ChunkedColumn] = {}  # columns and weights, in the chunks of X
         if self.weights is not None:
-            self._beside[WEIGHTS] = self._in_chunks(self.weights)
+            self._chunked[WEIGHTS] = self._in_chunks(self.weights)
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
-        """Return the sums over all blocks of the terms that a kernel returns, in float64."""
+        """Return for each term that a kernel returns its sum over all blocks, in float64."""
         return self._add_up(self._run(sum_chunk, kernel, shared))
 
     def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
-        """Return sums over all blocks, in float64, one row of each term for every group."""
+        """Return sums of terms over all blocks, in float64; each sum has one row per group."""
         return self._add_up(self._run(sum_groups_of_chunk, kernel, (n_groups, *shared)))
 
     def _add_up(self, sums: list[Handle]) -> Terms:
-        """Return the sum over all chunks; workers add the sums of chunks in a tree of tasks."""
+        """Return the sums over all chunks; workers add those of chunks in a tree of tasks."""
         level = sums
         while len(level) > FAN_IN:
             groups = [(level[first : first + FAN_IN],) for first in range(0, len(level), FAN_IN)]
@@ -164,19 +164,20 @@ class DaskRows(Rows):
         return tuple(np.asarray(term, dtype=np.float64) for term in total.terms)
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield the result of a kernel for each block, in order; compute a few chunks ahead."""
-        for first in range(0, len(self.X.column.chunks), CHUNKS_AHEAD):
-            some = range(first, min(first + CHUNKS_AHEAD, len(self.X.column.chunks)))
-            for results in self.tasks.results(self._run(map_chunk, kernel, shared, some)):
+        """Yield the result of a kernel for each block, in order; compute a few chunks at once."""
+        n_chunks = len(self.X.column.chunks)
+        for first in range(0, n_chunks, CHUNKS_AHEAD):
+            numbers = range(first, min(first + CHUNKS_AHEAD, n_chunks))
+            for results in self.tasks.results(self._run(map_chunk, kernel, shared, numbers)):
                 yield from self._counted(results)
 
     def attach(self, name: str, values: Matrix | ChunkedColumn) -> None:
-        """Store a column: one value, or one row of values, for each row."""
+        """Store a column with one value, or one row of values, per row."""
         self.columns[name] = values
-        self._beside[name] = self._in_chunks(values)
+        self._chunked[name] = self._in_chunks(values)
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Store the result of a kernel for each row, on the worker of the row."""
+        """Store what a kernel returns for each row, on the worker of the row."""
         made = self.tasks.keep(self._run(derive_chunk, kernel, shared))
         counts = self.tasks.run(getitem, [(handle, 1) for handle in made])
         self.n_row_products += sum(self.tasks.results(counts))
@@ -184,13 +185,13 @@ class DaskRows(Rows):
         self.attach(name, ChunkedColumn(self.tasks, chunks, self.X.column.sizes))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> Rows:
-        """Return some of the rows, in their order; they stay on their workers."""
+        """Return the rows at ascending positions; they stay on their workers."""
         prepared = self.preparation if preparation is None else preparation
         return self._like(DaskRows, self.X.take(index), prepared, index)
 
     def _like(self, kind: type[Rows], *args: Any) -> Rows:
         rows = super()._like(kind, *args)
-        if kind is Rows:  # derived columns are copied with the rows
+        if kind is Rows:  # the rows are in this process, so their columns must be too
             for name, values in rows.columns.items():
                 if isinstance(values, ChunkedColumn):
                     rows.columns[name] = values.values()
@@ -205,27 +206,20 @@ class DaskRows(Rows):
         return ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
 
     def _run(
-        self, task: Kernel, kernel: Kernel, shared: tuple[Any, ...], some: range | None = None
+        self, task: Kernel, kernel: Kernel, shared: tuple[Any, ...], numbers: range | None = None
     ) -> list[Handle]:
-        """Run a task on all or some chunks, each with its columns and the shared arguments."""
-        sent = [self._send(value) for value in shared]
-        names = list(self._beside)
-        calls = [
-            (
-                kernel,
-                (number, int(self.X.column.bounds[number])),
-                self._reading,
-                self.X.column.chunks[number],
-                names,
-                [self._beside[name].chunks[number] for name in names],
-                *sent,
-            )
-            for number in some or range(len(self.X.column.chunks))
-        ]
+        """Run a task on the chunks of these numbers, or on all chunks, with their columns."""
+        sent, names = [self._send(value) for value in shared], list(self._chunked)
+        x = self.X.column
+        calls = []
+        for number in numbers or range(len(x.chunks)):
+            place, chunk = (number, int(x.bounds[number])), x.chunks[number]
+            columns = [self._chunked[name].chunks[number] for name in names]
+            calls.append((kernel, place, self._reading, chunk, names, columns, *sent))
         return self.tasks.run(task, calls)
 
     def _send(self, value: Any) -> Any:
-        """Return a handle for a shared argument; return small values, which are sent with tasks."""
+        """Return a handle of a shared argument; small values are returned and sent with tasks."""
         if isinstance(value, int | float | str | tuple | np.dtype | None):
             return value
         for known, handle in self._shared:
@@ -236,19 +230,15 @@ class DaskRows(Rows):
         return handle
 
 
-# Lazy results per row of a Dask collection --------------------------------------------------------
+# Lazy results per row of a Dask array or frame ----------------------------------------------------
 
 
 def map_lazily(
-    X: Any,
-    kernel: Kernel,
-    shared: tuple[Any, ...],
-    like: NDArray[Any],
-    options: dict[str, Any],
+    X: Any, kernel: Kernel, shared: tuple[Any, ...], like: NDArray[Any], options: dict[str, Any]
 ) -> Any:
-    """Return a lazy Dask array of a kernel's result for each row of X.
+    """Return a lazy Dask array of what a kernel returns for each row of X.
 
-    `like` is the kernel's result for zero rows.
+    `like` is an array of the same type and shape with zero rows.
     """
     array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
     whole = array.rechunk({1: -1})
@@ -256,15 +246,10 @@ def map_lazily(
     about: dict[str, Any] = {"dtype": like.dtype, "chunks": chunks, "meta": like}
     if like.ndim == 1:
         about["drop_axis"] = 1
-    stored, n_features = precision_of(whole), whole.shape[1]
     # Check chunks in a separate step, because Dask joins chunks before a step that drops an axis.
-    checked = whole.map_blocks(
-        checked_chunk,
-        stored=stored,
-        n_features=n_features,
-        dtype=stored,
-        meta=np.empty((0, 0), stored),
-    )
+    stored = precision_of(whole)
+    how = {"stored": stored, "n_features": whole.shape[1]}
+    checked = whole.map_blocks(checked_chunk, **how, dtype=stored, meta=np.empty((0, 0), stored))
     made = {"kernel": kernel, "shared": shared, "like": like, "options": options}
     return checked.map_blocks(map_rows_of_chunk, **made, **about)
 
@@ -272,7 +257,7 @@ def map_lazily(
 def checked_chunk(
     chunk: Any, *, stored: np.dtype[Any], n_features: int, block_id: tuple[int, ...]
 ) -> Matrix:
-    """Return the rows of a chunk; Dask passes its number as `block_id`."""
+    """Return the rows of a chunk; raise if they are invalid. Dask passes `block_id`."""
     return as_rows(chunk, stored, n_features, block_id[0]).x
 
 
@@ -284,5 +269,5 @@ def map_rows_of_chunk(
     like: NDArray[Any],
     options: dict[str, Any],
 ) -> NDArray[Any]:
-    """Return the result of a kernel for the rows of a chunk."""
+    """Return what a kernel returns for the rows of a chunk."""
     return np.concatenate([like, *Rows(chunk, **options).map(kernel, *shared)])

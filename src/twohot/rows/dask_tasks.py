@@ -1,7 +1,7 @@
 """Run tasks with Dask: on a cluster if a client is active, else in threads or processes.
 
-The result of a task stays where it was computed. A handle refers to it: a future of the cluster,
-or a delayed object that has been computed. Handles can be arguments of other tasks.
+The result of a task stays where it was computed. A handle refers to a result: it is a future of the
+cluster, or a delayed object. Handles can be arguments of other tasks.
 """
 
 import pkgutil
@@ -18,15 +18,15 @@ from twohot.base import ArgumentError, load_extra
 
 
 class ChunkError(RuntimeError):
-    """Error while a chunk was processed."""
+    """A chunk could not be computed or processed."""
 
 
 class ClusterLostError(ArgumentError):
-    """Error if a cluster, or its data, is lost during the work."""
+    """A cluster, or data that it held, was lost during the work."""
 
 
 def cluster_lost(address: str, cause: str) -> ClusterLostError:
-    """Return the error for a lost cluster, with the cause and advice how to resume.
+    """Return the error for a lost cluster, which says how to resume.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def cluster_lost(address: str, cause: str) -> ClusterLostError:
 
 
 def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterLostError:
-    """Return the error of a lost cluster, with advice how to resume from a file."""
+    """Return the error of a lost cluster, which says how to resume from the checkpoint `path`."""
     kept = "finished steps are stored there" if is_kept else "no step was finished"
     advice = f"start a cluster and run this again with {{checkpoint}} to resume: {kept}."
     return ClusterLostError("", error.problem, advice, checkpoint=path)
@@ -51,17 +51,17 @@ def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterL
 
 Handle = Any
 
-# Dask's own message has neither the usual cause nor advice.
+# Dask's message states neither the usual cause nor what to do.
 KILLED = (
     "every worker that computed it died, usually because the chunk needs more memory than a worker "
     "has: make the chunks smaller, or give the workers more memory."
 )
-# Share of the workers' memory for features; the rest is for computing.
+# Fraction of the workers' memory for features; kernels use the rest.
 FEATURE_SHARE = 0.6
 
 
 class Tasks:
-    """Tasks in threads or processes of this machine, depending on Dask's configuration."""
+    """Runs tasks in threads or processes of this machine, depending on Dask's configuration."""
 
     def __init__(self) -> None:
         self._dask = load_extra("dask", "dask", "Dask arrays and frames")
@@ -97,7 +97,7 @@ class Tasks:
 
     @contextmanager
     def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
-        """Make errors name the chunk that failed, if known; there is one handle per chunk."""
+        """In this context, make errors name the chunk that failed; there is a handle per chunk."""
         try:
             yield
         except (ArgumentError, ChunkError):
@@ -110,7 +110,7 @@ class Tasks:
 
 
 class ClusterTasks(Tasks):
-    """Tasks on the workers of a cluster."""
+    """Runs tasks on the workers of a cluster."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -118,13 +118,13 @@ class ClusterTasks(Tasks):
         check_workers(client)
 
     def share(self, value: Any) -> Any:
-        """Return a future of the value; a task makes it, so that Dask can recompute it."""
+        """Return a future of the value; if a worker is lost, Dask can make it again by a task."""
         return self.run(_same, [(value,)])[0]
 
     def room(self) -> float:
         """Return the bytes available for features in the memory of the workers."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        # Dask reports 0 for a worker without a limit. Only present workers count.
+        # Dask reports 0 for a worker without a limit.
         limits = [worker["memory_limit"] or float("inf") for worker in workers]
         return FEATURE_SHARE * float(sum(limits) or "inf")
 
@@ -137,7 +137,7 @@ class ClusterTasks(Tasks):
         """Return one future per call; the scheduler recomputes results lost with a worker."""
         name = f"twohot-{function.__name__.strip('_')}"
         with self._reaching_workers(), warnings.catch_warnings():
-            # Suppress the warning about large arguments: coefficients of many classes are large.
+            # Ignore the warning about large arguments: coefficients of many classes are large.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return list(self.client.map(function, *zip(*calls, strict=True), key=name, pure=False))
 
@@ -146,7 +146,7 @@ class ClusterTasks(Tasks):
         return list(handles)
 
     def results(self, handles: Sequence[Handle]) -> list[Any]:
-        """Return the results, or raise an error if the cluster is lost."""
+        """Return the results; raise if the cluster is lost."""
         with self._reaching_workers(handles):
             return list(self.client.gather(list(handles)))
 
@@ -157,11 +157,11 @@ class ClusterTasks(Tasks):
 
     @contextmanager
     def _reaching_workers(self, handles: Sequence[Handle] = ()) -> Iterator[None]:
-        """If the cluster is lost in this block, raise an error that names it."""
+        """If the cluster is lost in this context, raise an error that names its address."""
         try:
             yield
         except Exception as error:
-            # A task may raise an OSError of its own, for a missing file for instance.
+            # A task may raise an OSError too, for a missing file for instance.
             no_answer = isinstance(error, OSError) and self.first_failed(handles) is None
             running = self.client.status == "running"
             if no_answer or not running or isinstance(error, CancelledError):
@@ -174,7 +174,7 @@ def _same(value: Any) -> Any:
 
 
 def active_tasks() -> Tasks:
-    """Return the active cluster, or the threads or processes of this machine."""
+    """Return the tasks of the active cluster, or of this machine."""
     try:
         client = import_module("distributed").get_client()
     except (ImportError, ValueError):  # no cluster package, or no active client
@@ -187,7 +187,7 @@ def check_workers(client: Any) -> None:
     ours = pkgutil.resolve_name("twohot:__version__")
     found = client.run(pkgutil.resolve_name, "twohot:__version__", on_error="return")
     for worker, version in found.items():
-        if version == ours or isinstance(version, OSError):  # this worker is about to be lost
+        if version == ours or isinstance(version, OSError):  # the connection is about to be lost
             continue
         has = f"twohot {version}" if isinstance(version, str) else f"no twohot ({version})"
         problem = f"the Dask worker {worker} has {has}, and this process has {ours}"

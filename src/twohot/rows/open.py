@@ -30,9 +30,9 @@ from twohot.rows.stored import PartedRows, in_parts, open_store
 
 
 def example_row(X: Any) -> Any:
-    """Return one row of X with its column names, for checks; None if X is checked as a whole.
+    """Return one row of X with its column names; None if X is in memory.
 
-    For a container that is read in parts, one row is enough for the checks.
+    Features in memory are checked as a whole. For other containers, one row is checked.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X
@@ -50,8 +50,8 @@ def example_row(X: Any) -> Any:
 def open_features(X: Any) -> Matrix:
     """Return features of Dask or a store as a matrix that `Rows` can read.
 
-    Other features stay unchanged. Dask's workers compute and keep their chunks. If there are fewer
-    rows than columns, the rows are loaded in this process, because a fit needs them here.
+    Other features are returned unchanged. Dask's workers compute and keep their chunks. If there
+    are fewer rows than columns, this process loads the rows, because a fit needs them here.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X[X.index]
@@ -62,13 +62,13 @@ def open_features(X: Any) -> Matrix:
 
 
 def are_far_apart(X: Matrix) -> bool:
-    """Return whether selecting some rows of X reads many other rows or remote storage."""
+    """Return whether a selection of single rows is slow: X is read in parts, or by workers."""
     stored = X.X if isinstance(X, SelectedRows) else X
     return isinstance(stored, PartedRows | ChunkedFeatures)
 
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
-    """Return X as `Rows` or a subclass that can read its container; options are those of `Rows`."""
+    """Return X as `Rows` or a subclass that reads its container; options are those of `Rows`."""
     if isinstance(X, SelectedRows) and isinstance(X.X, ChunkedFeatures):
         X = X.X.take(X.index)
     if isinstance(X, ChunkedFeatures):
@@ -77,9 +77,10 @@ def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any)
 
 
 def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options: Any) -> Any:
-    """Return the result of a kernel for each row of X, unprepared; a lazy array for Dask.
+    """Return what a kernel returns for each row of X, as an array; for Dask, as a lazy array.
 
-    `like` is the kernel's result for zero rows. Options are those of `Rows`.
+    Rows are not prepared. `like` is an array of the same type and shape with zero rows. Options are
+    those of `Rows`.
     """
     if is_dask(X):
         return map_lazily(X, kernel, shared, like, options | {"n_jobs": 1})
@@ -88,23 +89,23 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
 
 
 # Checks of the size of features: the squares in a fit must be in the range of floats --------------
-# The mean is computed as offset + mean of (x - offset). Sums are then only as large as the
+# The mean is computed as offset + mean of (x - offset). The sums are then as small as the
 # differences, so that a large common offset causes no rounding error.
 
-# Rounding error of a mean over many rows, relative to the distances between rows. A row at a
-# smaller distance from the mean counts as the mean, because scaling would amplify its rounding
-# error.
+# Rounding error of a mean over many rows, relative to the distances between rows. A row that is
+# nearer to the mean than this error counts as equal to the mean, because scaling to unit norm would
+# amplify the error.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
 # A common offset is large if it is this many times the differences. A smaller offset costs at most
-# one digit, and its subtraction would take half of the time of a read.
+# one digit. Subtracting it would make a pass take half as long again.
 LARGE_OFFSET = 8.0
-# Least factors between the norm of the rows and the largest or smallest float: norms, and sums of
-# many products, must not overflow or underflow.
+# Minimum factors between the norm of the rows and the largest or smallest float. They keep norms
+# and sums of many products from overflow and underflow.
 NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
 
 
 def large_offset(few: Matrix) -> FloatArray:
-    """Return the median of each column of a few rows, zero where it is not large.
+    """Return the median of each column of a few rows; zero for a median that is not large.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def large_offset(few: Matrix) -> FloatArray:
     array([1.e+12, 0.e+00])
     """
     dense = few.toarray() if sp.issparse(few) else np.asarray(few)
-    # NaN and infinity are found when all rows are read.
+    # NaN and infinity raise an error later, when all rows are read.
     with np.errstate(over="ignore", invalid="ignore"):
         middle = np.sort(dense, axis=0)[len(dense) // 2].astype(np.float64)
         differ = np.abs(dense - middle).mean(axis=0)
@@ -121,15 +122,14 @@ def large_offset(few: Matrix) -> FloatArray:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row so far from the rest that rounding makes all other rows equal."""
+    """A row so far from the other rows that rounding makes the other rows equal."""
 
     name: object  # name or position of the row
     norm: float
     usual: float  # median norm of the rows
 
     def __str__(self) -> str:
-        others = f"half of the rows have {self.usual:.1g} or less"
-        return f"row {self.name} of norm {self.norm:.1g}, and {others}"
+        return f"row {self.name} of norm {self.norm:.1g}; the median norm is {self.usual:.1g}"
 
 
 def check_size(
@@ -144,7 +144,7 @@ def check_size(
     if size == 0 or least < size < most:
         return
     which = "rows" if outlier is None else f"row {outlier.name}"
-    problem = f"has {which} of norm {size:.1g}, and {limits.dtype} computes with {least:.0e} to"
+    problem = f"has {which} of norm {size:.1g}; a fit in {limits.dtype} needs {least:.0e} to"
     advice = "multiply X by a constant." if outlier is None else CORRECT_ROW
     if not normalize and outlier is None:
         advice = "multiply X by a constant, or pass {normalize}, which removes the scale."
@@ -159,18 +159,18 @@ def safe_norm(vector: FloatArray) -> float:
     return largest * float(np.linalg.norm(vector / largest))
 
 
-# The size of rows is estimated from this many random rows. Taking every n-th row instead could be
-# biased, if the order of the rows is periodic.
+# The size of rows is estimated from this many random rows. Every n-th row would be a biased sample
+# if the order of the rows is periodic.
 LOOK_ROWS = 200
 CORRECT_ROW = "correct or remove the row."
 
-# Names of rows, as a list or `RowIds`, and the matrix of these rows.
+# A matrix, and the names of its rows as a list or `RowIds`.
 _names: ContextVar[tuple[Matrix, Any]] = ContextVar("names", default=(None, None))
 
 
 @contextmanager
 def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
-    """Make warnings and errors use these names for rows of X, instead of positions."""
+    """In this context, make warnings and errors name rows of X by these names, not positions."""
     before = _names.set((X, names))
     try:
         yield
@@ -187,9 +187,10 @@ def fit_preparation(
     n_jobs: int = 1,
     dtype: DTypeLike | None = None,
 ) -> Preparation:
-    """Read X once; raise on NaN or infinity, and return the preparation with the mean row.
+    """Read X once and return the preparation of its rows, with their weighted mean.
 
-    The mean is weighted. Norms must be in the range of `dtype`, by default float64.
+    Raise if X contains NaN or infinity, or if norms of rows are out of the range of `dtype`, by
+    default float64.
     """
     rows = open_rows(X, weights=weights, n_jobs=n_jobs)
     if isinstance(X, SelectedRows):  # errors name a row by its position in the user's data
@@ -201,7 +202,7 @@ def fit_preparation(
     total, deviations = rows.sum(mean_terms, few, offset)
     shift, spread = total / rows.n_samples, deviations / n_few
     distances = np.sort(_distances(sample, offset))
-    # If rows are only scaled, outliers have no effect on other rows.
+    # If rows are not centred but scaled, an outlier has no effect on other rows.
     outlier = _outlier(rows, offset, shift, distances) if center or not normalize else None
     if outlier is not None:
         check_size(outlier.norm, dtype, normalize=normalize, outlier=outlier)
@@ -218,12 +219,9 @@ def fit_preparation(
             raise _indistinguishable(size, mean, X.dtype, outlier)
         preparation = Preparation(mean, normalize, error)
     if outlier is not None:
-        warnings.warn(
-            f"X has {outlier}: compared with this row, they are nearly equal. Correct or "
-            "remove the row.",
-            UserWarning,
-            stacklevel=1,  # raised at one place in the code, so that the warning is shown once
-        )
+        equal = "compared with this row, the other rows are nearly equal"
+        # With this line as its location, Python shows the warning once for all callers.
+        warnings.warn(f"X has {outlier}: {equal}. Correct or remove the row.", stacklevel=1)
     return preparation
 
 
@@ -232,7 +230,7 @@ def _indistinguishable(
 ) -> ArgumentError:
     """Return the error for rows that differ by less than the rounding error of their mean."""
     if outlier is not None:
-        problem = f"has {outlier}, so {stored} cannot distinguish the other rows"
+        problem = f"has {outlier}. {stored} cannot distinguish the other rows"
         return ArgumentError("X", problem, CORRECT_ROW)
     problem = f"has rows that differ from their mean (norm {safe_norm(mean):.1g}) by {size:.1g}"
     advice = "subtract a common offset before you store them, or store them in a wider type."
@@ -242,11 +240,12 @@ def _indistinguishable(
 def _outlier(
     rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
 ) -> Outlier | None:
-    """Return a row whose distance dominates the mean of all rows; None if there is none.
+    """Return a row that is so distant that it determines the mean; None if there is none.
 
-    After centring by a mean with such a row, all other rows are nearly equal. `distances` are those
-    of a few rows from the offset, sorted; `shift` is the mean minus the offset. If the mean is
-    nearer to the offset than half of these rows, there is no outlier, and rows are not read.
+    If the mean that centres the rows includes such a row, the centred other rows are nearly equal.
+    `distances` are the sorted distances of a few rows from the offset. `shift` is the mean minus
+    the offset. If it is shorter than the median distance, there is no such row, and the rows are
+    not read.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
@@ -257,16 +256,16 @@ def _outlier(
     X, names = _names.get()
     if names is None:
         return Outlier(place, far, usual)
-    # For Dask, the rows stored are exactly the rows of X.
+    # For Dask, the stored rows are the selected rows.
     is_selected = isinstance(X, SelectedRows) and rows.is_here
     name = names[int(np.flatnonzero(X.index == place)[0]) if is_selected else place]
     return Outlier(name, far, usual)
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
-    """Return the largest distance of a row from the offset, and its position. A kernel.
+    """Return the largest distance of a row from the offset, and the row's position. A kernel.
 
-    A weight below one reduces the distance of its row; a larger weight does not increase it.
+    A distance is multiplied by the weight of its row if the weight is below one.
     """
     distances = _distances(block.x, offset)
     if block.weights is not None:
@@ -286,11 +285,11 @@ def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
 def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:
     """Return Σ v (x - offset), and Σ |x - offset| over a few rows. A kernel."""
     x, weights = block.x, block.weights
-    # If the sum is finite, all values are. If not, the sum may have overflowed: check each value.
+    # If the sum is finite, all values are finite. An infinite sum may be an overflow: check values.
     with np.errstate(over="ignore", invalid="ignore"):
         if offset.any():
             x = (x.toarray() if sp.issparse(x) else x) - offset
-        # The product from the left is accumulated in float64, also for a sparse array.
+        # A product with ones adds up in float64, for sparse arrays too.
         plain = np.asarray(np.ones(len(block)) @ x)
         if not np.isfinite(plain).all():
             check_finite("X", block.x, block.first, block.columns.get("place"))

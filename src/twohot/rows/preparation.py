@@ -2,8 +2,7 @@
 
     φ(x) = (x - mean) / ‖x - mean‖,        φ(mean) = 0
 
-Both steps are optional. They are applied to one block of rows at a time, so that X is not copied as
-a whole.
+Both steps are optional. They are applied block by block, so that X is never copied as a whole.
 """
 
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from twohot.base import FloatArray, Matrix
 
 # Conversion of half to single precision, four times as fast as numpy's ----------------------------
 # A half float has 1 bit of sign, 5 of exponent and 10 of fraction; a single float has 1, 8 and 23.
-# If the bits of a half float x are moved to these places, the single float is x · 2⁻¹¹², exactly,
-# because the biases of the exponents are 15 and 127. This includes subnormal x.
+# If the bits of a half float x are moved to the same fields of a single float, its value is exactly
+# x · 2⁻¹¹², because the biases of the exponents are 15 and 127. This holds for subnormal x too.
 
 FRACTION_SHIFT = 13  # 23 - 10 bits
-SIGN_AND_MOVED = np.uint32(0x8FFF_E000)  # masks: sign, and the other 15 bits when moved
+SIGN_AND_MOVED = np.uint32(0x8FFF_E000)  # mask of the sign and the 15 moved bits
 BIAS = np.float32(2.0**112)
 
 
@@ -30,7 +29,7 @@ def can_widen(rows: NDArray[np.generic], out: FloatArray) -> bool:
 
 
 def widen(rows: NDArray[np.float16], out: NDArray[np.float32]) -> None:
-    """Write finite half floats into `out`, exactly; NaN and infinity become finite numbers.
+    """Write half floats into `out`. Finite numbers are exact; NaN and infinity become finite.
 
     Examples
     --------
@@ -56,13 +55,13 @@ class Preparation:
     """Centring and scaling that `fit` and `predict` apply to every row."""
 
     mean: FloatArray | None  # subtracted from every row; None: rows are not centred
-    normalize: bool  # rows are then divided by their norm; a zero row stays zero
-    mean_error: float = 0.0  # rounding error of the mean, as a norm; nearer rows count as the mean
+    normalize: bool  # whether rows are then divided by their norm; a zero row stays zero
+    mean_error: float = 0.0  # norm of the mean's rounding error; shorter centred rows become zero
 
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
-        """Return 1/‖row‖ as a column; zero for a row that equals the mean up to rounding."""
+        """Return 1/‖row‖ as a column; 0 for a row that equals the mean up to rounding."""
         norms = row_norms(centered)
-        # Above the second bound the inverse would be infinite.
+        # The inverse of a norm below the second bound would be infinite.
         negligible = max(self.mean_error, 1 / float(np.finfo(centered.dtype).max))
         inverse = np.zeros((len(centered), 1), centered.dtype)
         np.divide(1, norms, out=inverse[:, 0], where=norms > negligible, casting="same_kind")
@@ -74,12 +73,11 @@ class Preparation:
         if can_widen(dense, out):
             widen(dense, out)
             dense = out
-        if self.mean is None:
-            if dense is not out:
-                out[...] = dense
-        else:
+        if self.mean is not None:
             mean = self.mean.astype(np.result_type(dense.dtype, out.dtype))
             np.subtract(dense, mean, out=out, casting="same_kind")
+        elif dense is not out:
+            out[...] = dense
 
     def apply(self, rows: Matrix, out: FloatArray) -> FloatArray:
         """Write the prepared rows into `out`, and return `out`."""
@@ -89,7 +87,7 @@ class Preparation:
         return out
 
 
-# A preparation without any step.
+# Rows stay as stored.
 AS_THEY_ARE = Preparation(None, normalize=False)
 
 

@@ -1,17 +1,18 @@
 """Principal axes of the prepared rows, which are the coordinates of a fit.
 
-Let XᵀX/N = Q diag(variances) Qᵀ be the second moment. Along the axes, the columns of Q, the
-curvature of the objective is nearly diagonal. Coefficients c along the axes are W = c Qᵀ on the
-features, and a moment M on the features is M Q along the axes. An intercept is its own axis. For
-many features only the leading axes are computed; the variances along the rest are taken as equal.
+Let XᵀX/N = Q diag(variances) Qᵀ be the second moment. The axes are the columns of Q. Along them,
+the curvature of the objective is nearly diagonal. Coefficients c along the axes are W = c Qᵀ on the
+features, and a moment M on the features is M Q along the axes. An intercept has its own axis. The
+leading axes have the largest variances. If there are many features, only these are computed, and
+the variances along all other axes are assumed to be equal.
 
-Each axis may have a scale s: rows along the axes are then X Q diag(s), and W = c diag(s) Qᵀ. A
-penalty on c then weighs some directions more than others. m half-whitened axes have
+Each axis may have a scale s. Rows along the axes are then X Q diag(s), and W = c diag(s) Qᵀ, so
+that a penalty on c weighs some directions more than others. m half-whitened axes have
 
-    s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),      m at most LEADING_AXES,
+    s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),      m at most LEADING_AXES.
 
-halfway, in the logarithm, between the original rows and rows with equal variance along all axes.
-This helps because directions that separate classes often do not have the largest variance.
+On a logarithmic scale, this is halfway between the original rows and rows with equal variance along
+all axes. It helps because directions that separate classes often have small variances.
 """
 
 from dataclasses import dataclass, replace
@@ -27,37 +28,37 @@ from twohot.rows.selected import RANGE, is_sampled
 from twohot.rows.threads import map_on_cores
 
 # Orthonormal bases of the features: stored in full, or as a block reflection ----------------------
-# A conversion with d axes costs a product with a d × d matrix. If only the leading m axes A are
-# needed, and the other axes may be any orthogonal ones, a block reflection is cheaper. Let U S Yᵀ
-# be the singular value decomposition of the last m rows of A. Then
+# A conversion with d axes takes a product with a d × d matrix. A block reflection is cheaper if
+# only the leading m axes A are given, and the other axes may be any axes orthogonal to them. Let
+# U S Yᵀ be the singular value decomposition of the last m rows of A. Then
 #
 #     F = (A Y + E U) (1 + S)^(-1/2),     FᵀF = 2 I,     E the last m columns of I,
 #     Q = (I - F Fᵀ) diag(I, -U Yᵀ)       is orthogonal, and its last m columns are A:
 #
-# (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are held.
+# (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are stored.
 
-# Number of classes that one thread converts at once; with half as many it takes a quarter
-# longer.
+# Number of classes that one thread converts at once; half as many take a quarter more time.
 CHUNK_CLASSES = 64
 
-# Subspace iterations of `leading_axes`, and the share of extra axes in them. On image features the
-# first nine tenths of the axes are then exact to four digits. The last tenth is arbitrary, because
-# its variances are nearly equal. If the variance along one direction is 100,000 times that of the
-# rest, the other axes are less exact, and a fit takes more passes.
+# Number of subspace iterations of `leading_axes`, and the fraction of extra axes in them. On image
+# features, the first nine tenths of the axes are then exact to four digits. The last tenth is
+# arbitrary, because its variances are nearly equal. If the variance along one direction is 100,000
+# times the other variances, the other axes are less exact, and a fit takes more passes.
 ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
 
 @dataclass(frozen=True, eq=False)
 class WholeBasis:
-    """Q stored in full, (d, m): axes as columns, the leading ones last."""
+    """Axes that are stored in full."""
 
-    matrix: FloatArray
+    matrix: FloatArray  # Q (d, m), axes as columns, the leading ones last
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Return coef Qᵀ: convert coefficients along the axes to coefficients on the features.
 
-        Only the result is rounded to `dtype`; otherwise fits with a small penalty take more passes.
+        Only the result is rounded to `dtype`. Otherwise, fits with a small penalty would take more
+        passes.
         """
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
@@ -72,20 +73,20 @@ class WholeBasis:
 
 @dataclass(frozen=True, eq=False)
 class ReflectedBasis:
-    """d orthonormal axes that include given ones; an intercept is one more axis."""
+    """d orthonormal axes of which m are given; an intercept has one more axis."""
 
-    factor: FloatArray  # (d, m), F; zero for an intercept
-    turn: FloatArray  # (m, m), -U Yᵀ
-    turned: slice  # the given axes
+    factor: FloatArray  # F (d, m); its row for an intercept is zero
+    turn: FloatArray  # -U Yᵀ (m, m)
+    turned: slice  # positions of the given axes
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ in the given precision: coefficients on the features."""
+        """Return coef Qᵀ: coefficients on the features, computed in the precision `dtype`."""
         turned = coef.astype(dtype)
         turned[:, self.turned] = turned[:, self.turned] @ self.turn.T.astype(dtype)
         return self._reflect(turned, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q."""
+        """Return moment Q: a moment along the axes."""
         along = self._reflect(moment, n_jobs)
         along[:, self.turned] = along[:, self.turned] @ self.turn
         return along
@@ -103,7 +104,7 @@ Basis: TypeAlias = WholeBasis | ReflectedBasis
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
-    """Return an orthonormal basis; its last columns are `axes`, then the axis of an intercept."""
+    """Return an orthonormal basis that ends with `axes`, then the axis of an intercept."""
     d, m = axes.shape
     left, cosines, right = sl.svd(axes[d - m :])  # U, S, Yᵀ
     factor = np.zeros((d + intercept, m))
@@ -115,12 +116,12 @@ def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
 def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a second moment, ascending, and their eigenvectors.
 
-    The method is subspace iteration with a fixed start. It takes a few products in float32, the
+    The method is subspace iteration from a fixed start. It takes a few products in float32, and a
     last one in the precision of the moment.
     """
     n_tried = min(n_axes + int(n_axes * OVERSAMPLED), len(moment))
     start = np.random.default_rng(0).standard_normal((len(moment), n_tried))
-    # Until the last product only directions matter, so the scale is arbitrary.
+    # Until the last product, the scale is arbitrary, because only directions matter.
     coarse = (moment / (np.trace(moment) or 1.0)).astype(np.float32, copy=False)
     vectors = start.astype(np.float32)
     for _ in range(ITERATIONS):
@@ -132,7 +133,7 @@ def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArra
 
 
 def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
-    """Return left @ right, computed in blocks of rows; the same for any number of threads."""
+    """Return left @ right, computed in blocks of rows, equal for any number of threads."""
 
     def chunk(number: int) -> FloatArray:
         return np.asarray(left[number * CHUNK_CLASSES : (number + 1) * CHUNK_CLASSES] @ right)
@@ -141,39 +142,40 @@ def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
     return np.concatenate(list(map_on_cores(chunk, n_chunks, n_jobs)))
 
 
-# Approximate number of sampled rows in the second moment. On CIFAR-100 it takes a tenth of the time
-# of all rows; the number of passes is the same, and the leading axes change only slightly.
+# Approximate number of sampled rows in the second moment. On CIFAR-100, the sample takes a tenth of
+# the time of all rows. Fits take as many passes, and the leading axes change only slightly.
 MOMENT_ROWS = 10_000
 
-# Number of axes for comparing candidates. With 512 of 2048 axes, the choice and its accuracy were
-# the same as with all; with 256, accuracy was up to 0.7 points lower. The last fit uses all axes.
+# Number of axes for the comparison of probes. With 512 of 2048 axes, the same probe was chosen as
+# with all axes. With 256 axes, its accuracy was up to 0.7 points lower. The last fit uses all axes.
 LEADING_AXES = 512
 
-# With more features than this, only the leading axes are computed: all axes would take 20 passes.
+# If there are more features, only the leading axes are computed: all axes would take 20 passes.
 WIDE = 1024
 
-# Number of axes and of sampled rows if axes only speed up a fit on many features. On 2048 features,
-# fits take one or two passes more than with exact axes, and two thirds of the processor time. With
-# 3,000 sampled rows, one of the fits took eight more passes.
+# Number of axes and of sampled rows if there are many features and axes only speed up a fit. On
+# 2048 features, fits take one or two passes more than with exact axes, and two thirds of the
+# processor time. With 3,000 sampled rows, one of the fits took eight more passes.
 HELPFUL_AXES, HELPFUL_ROWS = 256, 4_000
 
-# An axis is rounding error if its variance is below this share of the largest variance.
+# An axis is rounding error if its variance is below this fraction of the largest variance.
 NEGLIGIBLE_VARIANCE = 1e-13
 
-# Share of the mean variance added to each variance: axes of small variance are mostly noise.
+# Fraction of the mean variance that half-whitening adds to each variance, because axes of small
+# variance are mostly noise.
 FLOOR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
-    """Some principal axes of the prepared rows (d features), by ascending variance."""
+    """m principal axes of prepared rows with d features, by ascending variance."""
 
-    basis: Basis | None  # None: the features are their own axes
+    basis: Basis | None  # None: the axes are the columns of the rows
     variances: FloatArray  # (m,), mean square of the rows along each axis, ascending
     mean_row: FloatArray  # (m,), mean of the rows along each axis
     mean_square: float  # mean squared norm of the rows, without the intercept
-    scale: FloatArray | None = None  # (m,), factor of each axis; None: one
-    floor: float | None = None  # number added to variances by half-whitening, if axes were dropped
+    scale: FloatArray | None = None  # (m,), factor of each axis; None: all are one
+    floor: float | None = None  # what half-whitening adds to variances; None: by these axes
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Convert coefficients along the axes to coefficients on the features of the rows."""
@@ -188,28 +190,28 @@ class PrincipalAxes:
         return along if self.scale is None else along * self.scale
 
     def project(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Project coefficients on the features to coefficients along the axes."""
+        """Project coefficients on the features of the rows to coefficients along the axes."""
         along = coef if self.basis is None else self.basis.from_rows(coef, n_jobs)
         return along if self.scale is None else along / self.scale
 
     def extend(self, coef: FloatArray) -> FloatArray:
-        """Convert coefficients along the leading axes to coefficients along all of these axes."""
+        """Return coefficients (K, m): zeros, then the given ones, along the leading axes."""
         return np.pad(coef, ((0, 0), (len(self.variances) - coef.shape[1], 0)))
 
     def reading(self, *, intercept: bool) -> FloatArray:
         """Return the matrix (d, m) that converts prepared rows to coordinates along the axes.
 
-        The axis of an intercept is not included.
+        Neither d nor m counts an intercept.
         """
         basis = self._columns(0)
         scaled = basis if self.scale is None else basis * self.scale
         return scaled[: len(basis) - intercept, : len(self.variances) - intercept]
 
     def leading(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the leading axes, without axes whose variance is only rounding error.
+        """Return the `most` leading axes, without axes whose variance is only rounding error.
 
-        The axis of an intercept is kept. `mean_square` stays that of all axes, so that a ridge
-        means the same penalty. The number that half-whitening adds to variances stays too.
+        The axis of an intercept is included. `mean_square` and `floor` do not change, so that a
+        ridge means the same penalty, and half-whitening adds the same number to variances.
         """
         first = self._first(most, intercept=intercept)
         if first == 0:
@@ -224,7 +226,7 @@ class PrincipalAxes:
         )
 
     def half_whitened(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the leading axes, half-whitened; an intercept's axis stays unchanged."""
+        """Return the `most` leading axes, half-whitened; the axis of an intercept is unchanged."""
         axes = self.leading(intercept=intercept, most=most)
         n_axes = len(axes.variances) - intercept
         variances = axes.variances[:n_axes]
@@ -236,7 +238,7 @@ class PrincipalAxes:
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
         """Return the axes times a power of two, so that rows along them have a norm near one.
 
-        If all rows are multiplied by a power of two, fits then stay identical to the last bit.
+        Fits are then identical to the last bit if all rows are multiplied by a power of two.
         """
         _, exponent = np.frexp(self.mean_square)
         factor = 2.0 ** -(int(exponent) // 2)
@@ -247,7 +249,7 @@ class PrincipalAxes:
         return replace(self.scaled_by(scale, self.mean_square * factor**2), floor=floor)
 
     def scaled_by(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
-        """Return each axis times its scale, with the mean square of the rows along them."""
+        """Return each axis times its scale; `mean_square` is that of the rows along these axes."""
         return replace(
             self,
             variances=self.variances * scale**2,
@@ -283,7 +285,8 @@ def _floor_of(variances: FloatArray) -> float:
 def measure_axes(rows: Rows, *, exact: bool = True) -> PrincipalAxes:
     """Read the rows once and return their principal axes.
 
-    Pass `exact=False` if the axes only speed up a fit and are not part of the model.
+    Pass `exact=False` if the axes only speed up a fit and are not part of the model. If there are
+    many features, fewer axes are then computed, from fewer rows.
     """
     is_wide = rows.n_columns > max(WIDE, LEADING_AXES)
     measure = _whole_moment if exact or not is_wide else _sampled_moment
@@ -302,17 +305,16 @@ def measure_axes(rows: Rows, *, exact: bool = True) -> PrincipalAxes:
 
 
 def _whole_moment(rows: Rows) -> Terms:
-    """Return Σ v x, Σ v ‖x‖² and the second moment, added up block by block."""
+    """Return Σ v x, Σ v ‖x‖² and the second moment; v are weights. Sums are over blocks."""
     one_in = max(1, rows.n_samples // MOMENT_ROWS)
     total, square, moment, sampled_weight = rows.sum(moment_terms, RANGE // one_in)
     return total, square, moment / max(float(sampled_weight), 1.0)
 
 
 def _sampled_moment(rows: Rows) -> Terms:
-    """Return the same sums, with the second moment of sampled rows as one matrix product.
+    """Return the same, with the second moment as one product of all sampled rows.
 
-    Adding a moment per block would take longer than one product of all sampled rows. The moment
-    has the precision of the rows.
+    Adding one moment per block would take longer. The moment has the precision of the rows.
     """
     below = RANGE * min(HELPFUL_ROWS, rows.n_samples) // rows.n_samples
     totals, squares, samples, weights = zip(*rows.map(sample_terms, below), strict=True)
@@ -323,7 +325,7 @@ def _sampled_moment(rows: Rows) -> Terms:
 
 
 def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[Basis, FloatArray]:
-    """Return the axes of a second moment, and their variances; the axis of an intercept is last."""
+    """Return the axes of a second moment with their variances; an intercept's axis is last."""
     basis: Basis
     d = len(moment)
     if d > max(WIDE, LEADING_AXES):
@@ -339,14 +341,14 @@ def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[
 
 
 def moment_terms(block: Block, below: int) -> Terms:
-    """Return Σ v x and Σ v ‖x‖² of a block; of its sampled rows Σ v x xᵀ and Σ v. A kernel."""
+    """Return Σ v x and Σ v ‖x‖² of a block, and Σ v x xᵀ and Σ v of its sampled rows. A kernel."""
     total, square, sample, weight = sample_terms(block, below)
-    # An array times itself takes half the time of two arrays.
+    # The product of an array with itself takes half as long as with a copy.
     return total, square, sample.T @ sample, weight
 
 
 def sample_terms(block: Block, below: int) -> Terms:
-    """Return Σ v x and Σ v ‖x‖² of a block; its sampled rows times √v, and their Σ v. A kernel.
+    """Return Σ v x and Σ v ‖x‖² of a block, its sampled rows times √v, and their Σ v. A kernel.
 
     A row is sampled if `is_sampled(row, below)`.
     """

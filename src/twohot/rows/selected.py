@@ -1,4 +1,4 @@
-"""A selection of rows of X, which are copied only when they are read."""
+"""Selected rows of X, which are copied only when they are read; and even samples of rows."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -30,20 +30,20 @@ class GatheredRows(ABC):
         copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
     ) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("gathered rows are always a copy: pass copy=None.")
+            raise ValueError("an array of these rows is always a copy: pass copy=None.")
         rows = self[:]
         return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
 
 
 class SelectedRows(GatheredRows):
-    """A selection of rows of X; indexing it gathers the indexed rows.
+    """Selected rows of X; indexing returns a copy of the indexed rows.
 
     Parameters
     ----------
     X : array, memory map, CSR array or SelectedRows of shape (n, n_features)
         Where the rows are stored.
     index : array of shape (n_rows,)
-        Their positions in X, or a mask of all its rows.
+        Positions of the selected rows in X, or a mask of all rows of X.
 
     Examples
     --------
@@ -68,13 +68,13 @@ class SelectedRows(GatheredRows):
 
 # Even samples of rows, which depend neither on the container nor on the size of blocks ------------
 
-# Multiples of this number, 2³² over the golden ratio, are spread evenly modulo 2³². So are those of
-# every second or hundredth row, so that a periodic order of rows does not bias the sample.
+# Multiples of this number, 2³² divided by the golden ratio, are spread evenly modulo 2³². The same
+# is true of every second or hundredth multiple. So a periodic order of rows causes no bias.
 SPREAD, RANGE = 2_654_435_769, 2**32
 
 
 def is_sampled(numbers: IntArray, below: int) -> BoolArray:
-    """Return whether each row number is in the sample, a share `below` / RANGE of all rows.
+    """Return whether each row number is in the sample, a fraction `below` / RANGE of all rows.
 
     Examples
     --------
@@ -85,14 +85,13 @@ def is_sampled(numbers: IntArray, below: int) -> BoolArray:
     return np.asarray(places < np.uint64(below))
 
 
-# Number of sampled rows of each label -------------------------------------------------------------
-# Each label keeps its share of the rows, and at least two rows: one to fit on and one to score.
-
-FEWEST = 2  # minimum rows of a label, if it has as many
+FEWEST = 2  # minimum number of sampled rows of a label: one to fit on and one to score
 
 
 def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:
-    """Return how many rows of each label to draw: `n_rows` in total, and at least two per label.
+    """Return how many rows of each label to sample, in proportion to their numbers `sizes`.
+
+    There are `n_rows` in total, and at least two of each label, if the label has two rows.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:
     if room >= rest:
         return sizes
     shares = least + others * room // rest
-    # The rest after rounding down goes to the largest remainders.
+    # Rows that are left after rounding down go to the labels with the largest remainders.
     largest = np.argsort(-(others * room % rest), kind="stable")
     shares[largest[: room - int((shares - least).sum())]] += 1
     return shares

@@ -1,7 +1,7 @@
 """Rows on disk, read in parts: a thread reads the next part during work on the current part.
 
-Blocks do not depend on the size of the parts: a fit reads the same numbers in the same order as for
-rows in memory. At most three parts are in memory.
+A part holds consecutive rows. Blocks do not depend on the size of parts, so a fit gets the same
+numbers in the same order as for rows in memory. At most three parts are in memory.
 """
 
 import mmap
@@ -19,20 +19,20 @@ from twohot.base import ArgumentError, IntArray, Matrix, check_real
 from twohot.rows.selected import GatheredRows, SelectedRows
 from twohot.rows.threads import submitted
 
-# Bytes of a part, enough for an efficient read. For much larger parts, the system allocates memory
-# each time, which takes a tenth of a pass.
+# Bytes of a part, enough for an efficient read. For much larger parts, the system would allocate
+# new memory at each read, which takes a tenth of a pass.
 PART_BYTES = 2**21
-# The current part, the next one, and the last one, which another thread may still use.
+# The current part, the next one, and the previous one, which another thread may still use.
 MOST_HELD = 3
 
 
 class PartedRows(GatheredRows):
-    """A matrix whose rows are read in parts, when they are indexed.
+    """A matrix whose rows are read in parts when they are indexed.
 
     Parameters
     ----------
     bounds : array of shape (n_parts + 1,)
-        Number of the first row of each part, then the number of rows.
+        Position of the first row of each part, then the number of rows.
     n_features : int
         Number of columns.
     dtype : numpy dtype
@@ -58,29 +58,31 @@ class PartedRows(GatheredRows):
         return len(self.bounds) - 1
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
-        """Return some rows in memory: a slice, numbers in any order, or a mask."""
+        """Return the indexed rows in memory, for a slice, positions in any order, or a mask."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             first, end, _ = rows.indices(len(self))
             return self._between(first, max(first, end))
         return self._gather(np.atleast_1d(np.arange(len(self))[rows]))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Readers are not sent: a copy in another process opens its own.
+        # Threads and locks cannot be pickled: a copy in another process makes new ones.
         return self.__dict__ | {"_held": OrderedDict(), "_lock": None, "_reader": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"_lock": Lock()})
 
     def _between(self, first: int, end: int) -> NDArray[Any]:
-        """Return consecutive rows; within one part they are a view of it."""
-        parts = range(
-            int(np.searchsorted(self.bounds, first, side="right")) - 1,
-            int(np.searchsorted(self.bounds, end)),
+        """Return consecutive rows; if they are in one part, as a view of this part."""
+        before, after = (
+            np.searchsorted(self.bounds, first, "right"),
+            np.searchsorted(self.bounds, end),
         )
-        starts, ends = self.bounds[parts.start : parts.stop], self.bounds[parts.start + 1 :]
+        spans = [
+            (part, *self.bounds[part : part + 2].tolist()) for part in range(before - 1, after)
+        ]
         pieces = [
-            self._part(number)[max(first - start, 0) : end - start]
-            for number, start, stop in zip(parts, starts.tolist(), ends.tolist(), strict=False)
+            self._part(part)[max(first - start, 0) : end - start]
+            for part, start, stop in spans
             if start < stop
         ]
         if not pieces:
@@ -118,14 +120,14 @@ class PartedRows(GatheredRows):
 
 
 class SlicedRows(PartedRows):
-    """A matrix on disk that is read by slices: a memory map, an array of Zarr or HDF5, or alike.
+    """A matrix on disk that is read by slices, such as a memory map or an array of Zarr or HDF5.
 
     Parameters
     ----------
     X : memory map, or any store of shape (n_samples, n_features), such as a Zarr array
         Where the rows are stored.
     part_rows : int, optional
-        Rows read at once.
+        Number of rows of a part.
     """
 
     def __init__(self, X: Matrix, part_rows: int | None = None) -> None:
@@ -137,7 +139,7 @@ class SlicedRows(PartedRows):
         self._map = mapped_file(X)
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return a copy of some rows, and release the pages of a memory map."""
+        """Return a copy of the rows of a part, and release their pages of a memory map."""
         part = self.X[self.bounds[number] : self.bounds[number + 1]]
         check_real("X", part)  # a store may return masked rows
         rows = np.array(part)
@@ -151,9 +153,7 @@ class SlicedRows(PartedRows):
 
 
 def in_parts(X: Matrix) -> Matrix:
-    """Return a matrix on disk as `PartedRows`; other matrices stay unchanged.
-
-    A matrix no larger than one part stays unchanged too.
+    """Return a memory map that is larger than one part as `SlicedRows`, anything else unchanged.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def in_parts(X: Matrix) -> Matrix:
 def open_store(X: Any) -> Any:
     """Return a store, such as an array of Zarr or HDF5, as rows that are read in parts.
 
-    Anything else is returned unchanged. A store has a shape, a dtype and slices, but no arithmetic,
-    unlike every array in memory.
+    Anything else is returned unchanged. A store has a shape, a dtype and slices. Unlike arrays in
+    memory, it has no arithmetic.
     """
     is_array = all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
     if not is_array or hasattr(X, "__add__") or isinstance(X, GatheredRows):
@@ -181,10 +181,10 @@ def open_store(X: Any) -> Any:
     if len(X.shape) != 2:
         problem = f"is {type(X).__name__} of shape {tuple(X.shape)}"
         raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
-    # A multiple of the array's own chunks, which can only be decoded whole.
+    # A part consists of whole chunks of the store, because a chunk can only be decoded whole.
     row_bytes = max(1, X.shape[1] * np.dtype(X.dtype).itemsize)
-    own = (getattr(X, "chunks", None) or (1,))[0]
-    return SlicedRows(X, own * max(1, PART_BYTES // (row_bytes * own)))
+    chunk_rows = (getattr(X, "chunks", None) or (1,))[0]
+    return SlicedRows(X, chunk_rows * max(1, PART_BYTES // (row_bytes * chunk_rows)))
 
 
 def mapped_file(X: Any) -> mmap.mmap | None:
@@ -195,21 +195,21 @@ def mapped_file(X: Any) -> mmap.mmap | None:
 
 
 def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
-    """Return the byte position of an array in the memory map that it is a view of."""
+    """Return the offset in bytes of an array in the memory map that it is a view of."""
     return int(part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data)
 
 
 def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
-    """Release pages of a read-only memory map: they stay in the system's cache.
+    """Release the pages of an array in a read-only memory map; the system's cache keeps them.
 
-    A copy-on-write map is not released, because its pages hold the written data.
+    Pages of a copy-on-write map hold the written data, so they are not released.
     """
     if not hasattr(mmap, "MADV_DONTNEED") or not memoryview(file).readonly:
         return
     if not part.flags.c_contiguous:
         return
     start = place_in_map(file, part)
-    # Release whole pages only: a page shared with the next part would be read again.
+    # Release whole pages only: a page that has rows of the next part would be read again.
     first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
     if length > 0:
@@ -217,5 +217,5 @@ def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
 
 
 def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
-    """Return some rows of an array, sparse matrix, frame or list, in the same container."""
+    """Return rows of an array, sparse matrix, frame or list, in the same container."""
     return X[rows] if isinstance(X, GatheredRows) else _safe_indexing(X, rows)

@@ -1,7 +1,6 @@
 """Run functions in threads, with results in order; each thread uses one BLAS thread.
 
-Each thread of a pass uses one BLAS thread. The softmax between the two matrix products of a pass
-then uses as many cores as the products do.
+The softmax between the two matrix products of a pass then uses as many cores as the products do.
 """
 
 import threading
@@ -23,13 +22,7 @@ Result = TypeVar("Result")
 def ordered_map(
     function: Callable[[int], Result], n_items: int, n_threads: int, n_ahead: int
 ) -> Iterator[Result]:
-    """Yield function(0), function(1), … in order; at most `n_ahead` finished results are held.
-
-    If `n_ahead` is 0, the calling thread computes each result when it is requested.
-    """
-    if n_ahead == 0:
-        yield from map(function, range(n_items))
-        return
+    """Yield function(0), function(1), … in order; hold at most `n_ahead` finished results."""
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(n_threads, thread_name_prefix="twohot") as pool:
         try:
@@ -46,14 +39,14 @@ def ordered_map(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[int], Result], item: int
 ) -> Future[Result]:
-    """Return the future of a result; if no thread can be started, it is computed here."""
+    """Return the future of function(item); if no thread can be started, compute it here."""
     try:
         return pool.submit(function, item)
     except RuntimeError:  # there is no memory for a thread, or the user's limit is reached
         done: Future[Result] = Future()
         try:
             done.set_result(function(item))
-        except Exception as error:  # noqa: BLE001 (raised in its turn, as that of a thread is)
+        except Exception as error:  # noqa: BLE001 (raised when the result is requested)
             done.set_exception(error)
         return done
 
@@ -62,19 +55,22 @@ def map_on_cores(
     function: Callable[[int], Result], n_items: int, n_threads: int
 ) -> Iterator[Result]:
     """Yield function(0), function(1), … in order; each thread uses one BLAS thread."""
-    alone = min(n_threads, n_items) <= 1
     with one_blas_thread():
-        yield from ordered_map(function, n_items, n_threads, 0 if alone else 2 * n_threads)
+        if min(n_threads, n_items) <= 1:
+            yield from map(function, range(n_items))
+        else:
+            yield from ordered_map(function, n_items, n_threads, 2 * n_threads)
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads. None means all cores, or the share of a joblib worker.
+    """Return the number of threads that `n_jobs` means, as in joblib.
 
-    -1 means all cores, -2 all but one, and so on.
+    None and -1 mean all cores, -2 all cores but one. In a worker of joblib, None means the number
+    of threads that joblib assigned to the worker.
     """
     if n_jobs is None:
         backend, configured = get_active_backend()
-        # In a joblib worker, more threads than its share would compete with other workers.
+        # With more threads, a worker of joblib would compete with the other workers.
         if backend.nesting_level or configured is not None:
             return int(effective_n_jobs(None))
         return int(cpu_count())
@@ -87,15 +83,15 @@ def count_threads(n_jobs: int | None) -> int:
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Finding the libraries takes milliseconds, so it is done once.
+    # The search for the libraries takes milliseconds, so there is only one.
     return ThreadpoolController().select(user_api="blas")
 
 
 class _SharedLimit:
     """A context with one BLAS thread, which many threads may enter at once.
 
-    The limit applies to the process, and some BLAS libraries remove it only in the thread that set
-    it. So the first thread that enters sets the limit, and the same thread removes it on leaving.
+    The limit applies to the whole process. Some BLAS libraries can remove it only in the thread
+    that set it. So the first thread that enters sets the limit, and removes it when it leaves.
     """
 
     def __init__(self) -> None:

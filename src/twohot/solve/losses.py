@@ -1,4 +1,4 @@
-"""The losses of the probes, each with its kernel, start and tolerances.
+"""The objective of a fit: the mean loss of the rows, plus a penalty; and the result of a pass.
 
 With logits z_i = W x_i, outputs p_i = softmax(z_i), targets t_i (rows that sum to one) and row
 weights v_i of mean one,
@@ -7,7 +7,7 @@ weights v_i of mean one,
     generalised cross-entropy   ℓ_i =  Σ_k t_ik (1 - p_ik^q) / q,    0 < q ≤ 1
     f(W) = mean_i v_i ℓ_i + ½·l2·‖W‖²,    no penalty on an intercept.
 
-The derivatives by the logits, with a_i = Σ_k t_ik p_ik^q, are
+The derivatives with respect to the logits, with a_i = Σ_k t_ik p_ik^q, are
 
     cross-entropy               ∂ℓ_i/∂z_ij = p_ij - t_ij
     generalised cross-entropy   ∂ℓ_i/∂z_ij = a_i p_ij - t_ij p_ij^q.
@@ -21,28 +21,40 @@ T, P, X are the matrices with rows t_i, p_i, x_i; V is the diagonal matrix of th
 
 To add a loss, write a subclass of `Loss` and add it to `LOSSES`. Its fields become parameters of
 the probes: add each new field to `LossParameters`. Nothing else needs a change.
+
+Conventions
+-----------
+A pass is two matrix products with all rows, the cost of one gradient. Coefficients, moments and
+gradients (K, d) are along the d leading principal axes of the rows (see rows.principal_axes).
+Moments are those of outputs or targets less 1/K: (P - 1/K)ᵀ V X / N and (T - 1/K)ᵀ V X / N. The
+subtraction keeps precision: in late rounds P - 1/K is smaller than the rounding error of P.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from twohot.base import ArgumentError, FloatArray, check_choice, check_within, first_few
-from twohot.rows import Kernel
+from twohot.rows import Coordinates, Kernel, PrincipalAxes, Rows
 from twohot.solve.loss_kernels import (
+    Targets,
     cross_entropy_along,
     cross_entropy_terms,
     generalized_along,
     generalized_terms,
+    target_terms,
 )
-from twohot.solve.objective import Evaluation, FitProblem
 
-# Smallest curvature of a class, because the preconditioner divides by it.
+# Rounding error of a sum over all rows, as a multiple of the rounding error of its largest term.
+MOMENT_ROUNDING = 10
+
+# Minimum curvature of a class, because the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
 
-# The mean of a class with less than this share of the outputs is not defined.
+# The mean of a class is not defined if the sum of its outputs is less than this.
 LEAST_MASS = 1e-12
 
 # Below this power, (1 - p^q)/q is cross-entropy to the precision of float32.
@@ -50,19 +62,65 @@ LEAST_POWER = 1e-3
 USUAL_POWER = 0.7
 
 
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The value and derivatives of an objective at `coef`, from one pass."""
+
+    coef: FloatArray  # (K, d)
+    value: float  # of the objective
+    gradient: FloatArray  # (K, d)
+    curvature: FloatArray  # (K,), mean second derivative with respect to the logit of a class
+    means: FloatArray  # (K, d), mean row of each class, weighted by curvature; zeros if unknown
+    moment: FloatArray | None = None  # (K, d), moment of the outputs; only for cross-entropy
+    log_partition: float = 0.0  # mean logsumexp of the logits; only for cross-entropy
+
+
+@dataclass(frozen=True, eq=False)
+class FitProblem:
+    """What a fit minimises: the mean loss of the rows and their targets, plus the penalty."""
+
+    coordinates: Coordinates
+    loss: "Loss"
+    targets: Targets
+    target_moment: FloatArray  # (K, d), moment of the targets
+    penalty: FloatArray  # (d,), l2, or zero for an intercept
+    means: FloatArray  # (K, d), mean row of each class at the start; zeros if unknown
+
+    @property
+    def rows(self) -> Rows:
+        """The rows."""
+        return self.coordinates.rows
+
+    @property
+    def axes(self) -> PrincipalAxes:
+        """The principal axes of the rows."""
+        return self.coordinates.axes
+
+    def penalty_value(self, coef: FloatArray) -> float:
+        """Return ½·l2·‖coef‖²."""
+        return 0.5 * float(np.sum(self.penalty * coef**2))
+
+    def evaluate(self, coef: FloatArray, *, stored: bool = False) -> Evaluation:
+        """Evaluate the objective, in one pass over the rows.
+
+        If the logits are already stored with the rows, pass `stored=True`: it takes half a pass.
+        """
+        return self.loss.evaluate(self, coef, stored=stored)
+
+    def gradient_at_zero(self) -> FloatArray:
+        """Return the gradient at zero coefficients, where all outputs are 1/K, without a pass."""
+        return np.asarray(-self.loss.scale_at_zero(len(self.target_moment)) * self.target_moment)
+
+
 @dataclass(frozen=True)
 class Loss(ABC):
     """The loss that a fit minimises, without the penalty."""
 
     name: ClassVar[str]
-    is_robust: ClassVar[bool]  # whether the loss of one wrong label is bounded
+    is_robust: ClassVar[bool]  # whether one wrong label has a bounded loss
     is_usual: ClassVar[bool] = False  # whether names of recipes omit this loss
     default_ridge: ClassVar[float]  # this ridge was best for single fits on many noisy datasets
-    # Tolerances for comparing candidates fitted to given labels, and to a teacher's outputs. With
-    # tighter tolerances, test accuracy on real features changes by only about 0.1 points.
-    coarse_tol: ClassVar[float]
-    coarse_student_tol: ClassVar[float]
-    starts_from: ClassVar["Loss | None"] = None  # loss whose fit is the start; None if convex
+    starts_from: ClassVar["Loss | None"] = None  # the start is a fit with this loss; None if convex
 
     @property
     def is_convex(self) -> bool:
@@ -70,31 +128,27 @@ class Loss(ABC):
         return self.starts_from is None
 
     @abstractmethod
-    def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+    def evaluate(
+        self, problem: FitProblem, coef: FloatArray, *, stored: bool = False
+    ) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        With `kept`, the logits are already stored with the rows, and this takes half a pass.
+        If the logits are already stored with the rows, pass `stored=True`: it takes half a pass.
         """
 
     def scale_at_zero(self, n_classes: int) -> float:  # noqa: ARG002
         """Return the size of the gradient at zero coefficients, relative to cross-entropy."""
         return 1.0
 
-    def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
-        """Return the gradient at zero coefficients, where outputs are uniform, without a pass."""
-        scale = self.scale_at_zero(len(problem.target_moment))
-        return np.asarray(-scale * problem.target_moment)
-
     @abstractmethod
-    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return a kernel that computes the loss along a direction, and the kernel's arguments.
+    def along(self, problem: FitProblem) -> Kernel | None:
+        """Return a kernel of solve.loss_kernels that computes the loss along a direction.
 
-        The kernel is in `solve.loss_kernels`. Return None if the loss of a row needs more than the
-        logits and the stored columns of the row.
+        Return None if the loss of a row needs more than its logits and stored columns.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
-        """Convert an evaluation for other targets to this problem's; None if it takes a pass."""
+        """Convert an evaluation for other targets to this problem; None if it needs a pass."""
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -110,13 +164,13 @@ class CrossEntropy(Loss):
     is_robust = False
     is_usual = True
     default_ridge = 50.0
-    coarse_tol = 3e-2
-    coarse_student_tol = 1e-2  # tight, because students differ little from their teacher
 
-    def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+    def evaluate(
+        self, problem: FitProblem, coef: FloatArray, *, stored: bool = False
+    ) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows, or half of one."""
         rows, coordinates = problem.rows, problem.coordinates
-        sums = rows.sum(cross_entropy_terms, None if kept else coordinates.on_rows(coef))
+        sums = rows.sum(cross_entropy_terms, None if stored else coordinates.on_rows(coef))
         log_partition, moment, excess, squares = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
         uniform = 1 / len(coef)
@@ -131,20 +185,18 @@ class CrossEntropy(Loss):
             moment=moment,
             log_partition=float(log_partition),
         )
-        return self._with_targets(problem, known, moment)
+        return self._with_targets(problem, known)
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:
-        """Convert an evaluation for other targets to this problem's targets, without a pass."""
-        return None if known.moment is None else self._with_targets(problem, known, known.moment)
+        """Convert an evaluation for other targets to this problem, without a pass."""
+        return None if known.moment is None else self._with_targets(problem, known)
 
-    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
+    def along(self, problem: FitProblem) -> Kernel | None:  # noqa: ARG002
         """Return the kernel that computes cross-entropy along a direction."""
-        return cross_entropy_along, ()
+        return cross_entropy_along
 
-    def _with_targets(
-        self, problem: FitProblem, known: Evaluation, moment: FloatArray
-    ) -> Evaluation:
-        coef = known.coef
+    def _with_targets(self, problem: FitProblem, known: Evaluation) -> Evaluation:
+        coef, moment = known.coef, np.asarray(known.moment)
         fit = np.sum(coef * (problem.target_moment + problem.axes.mean_row / len(coef)))
         return replace(
             known,
@@ -155,7 +207,7 @@ class CrossEntropy(Loss):
 
 @dataclass(frozen=True)
 class GeneralizedCrossEntropy(Loss):
-    """Generalised cross-entropy, which bounds the loss of one wrong label. Not convex."""
+    """Generalised cross-entropy: one wrong label has a bounded loss. Not convex."""
 
     gce_power: float = USUAL_POWER
 
@@ -163,13 +215,14 @@ class GeneralizedCrossEntropy(Loss):
     is_robust = True
     is_usual = True
     default_ridge = 10.0
-    coarse_tol = coarse_student_tol = 3e-1
     starts_from = CrossEntropy()
 
-    def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+    def evaluate(
+        self, problem: FitProblem, coef: FloatArray, *, stored: bool = False
+    ) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows, or half of one."""
         rows, coordinates = problem.rows, problem.coordinates
-        on_rows = None if kept else coordinates.on_rows(coef)
+        on_rows = None if stored else coordinates.on_rows(coef)
         sums = rows.sum(generalized_terms, on_rows, problem.targets, self.gce_power)
         agreement, moment, curvature, mass, *credited = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
@@ -185,14 +238,14 @@ class GeneralizedCrossEntropy(Loss):
         )
 
     def scale_at_zero(self, n_classes: int) -> float:
-        """Return p^q at uniform outputs p = 1/K: the gradient there, relative to cross-entropy."""
+        """Return p^q at p = 1/K: the size of the gradient there, relative to cross-entropy."""
         return float(n_classes**-self.gce_power)
 
-    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
+    def along(self, problem: FitProblem) -> Kernel | None:
         """Return the kernel along a direction; None if targets are computed from the features."""
         if problem.targets.name == "outputs":
             return None
-        return generalized_along, (problem.targets, self.gce_power)
+        return partial(generalized_along, targets=problem.targets, power=self.gce_power)
 
 
 LOSSES: dict[str, type[Loss]] = {
@@ -208,16 +261,18 @@ class LossParameters:
 
 
 def make_loss(argument: str, name: str, parameters: LossParameters) -> Loss:
-    """Return the loss called `name`; its fields get the values of the probe's parameters."""
+    """Return the loss called `name`, with the values of the probe's parameters in its fields.
+
+    `argument` is the parameter of the probe that was set to `name`.
+    """
     kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
     power = check_within("gce_power", parameters.gce_power, LEAST_POWER, 1)
     given = vars(parameters) | {"gce_power": power}
     names = [field.name for field in fields(kind)]
-    missing = [field for field in names if field not in given]
-    if missing:
+    if missing := [name for name in names if name not in given]:
         problem = f"needs {first_few(missing)}, which {type(parameters).__name__} does not have"
         raise ArgumentError({argument: name}, problem, "add it to LossParameters, with a default.")
-    return kind(**{field: given[field] for field in names})
+    return kind(**{name: given[name] for name in names})
 
 
 def loss_from_json(record: dict[str, Any]) -> Loss:
@@ -229,3 +284,36 @@ def loss_from_json(record: dict[str, Any]) -> Loss:
 def _class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the mean row of each class, from its weighted sum and weight."""
     return np.asarray(moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis])
+
+
+def pose(
+    coordinates: Coordinates, loss: Loss, targets: Targets, l2: float, last: Evaluation | None
+) -> FitProblem:
+    """Return the problem of a round; `last` is the end of the previous round, if any."""
+    rows = coordinates.rows
+    penalty = np.full(len(coordinates.axes.variances), l2)
+    if rows.intercept:
+        penalty[-1] = 0
+    if targets.name == "outputs" and last is not None and last.moment is not None:
+        moment = last.moment  # the fit that made these outputs has computed it
+    else:
+        moment = target_moment(coordinates, targets)
+    means = np.zeros_like(moment) if last is None else last.means
+    return FitProblem(coordinates, loss, targets, moment, penalty, means)
+
+
+def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
+    """Read the rows once and return (T - 1/K)ᵀ V X / N along the axes, for the targets T.
+
+    Targets sum to one only up to rounding. The rounding error adds the same vector to the moments
+    of all classes. No coefficients can fit this vector, so it is subtracted. Moments as small as
+    rounding errors become zero.
+    """
+    rows = coordinates.rows
+    (total,) = rows.sum(target_terms, targets, rows.dtype)
+    moment: FloatArray = coordinates.along_axes(total / rows.n_samples)
+    moment -= moment.mean(axis=0)
+    largest = (coordinates.axes.mean_square + rows.intercept) / len(moment)  # of uniform targets
+    if np.sum(moment**2) <= (MOMENT_ROUNDING * np.finfo(rows.dtype).eps) ** 2 * largest:
+        moment[...] = 0
+    return moment

@@ -1,34 +1,116 @@
-"""Run a sequence of fits on the same rows, with shared settings and warm starts."""
+"""Minimise an objective by preconditioned L-BFGS; run a sequence of fits on the same rows.
+
+The curvature comes from solve.curvature: a model, corrected by past steps. The tolerance is
+relative to the gradient at zero coefficients of the same fit. An absolute tolerance would stop late
+rounds at zero, because their targets are nearly uniform.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from twohot.base import FloatArray
 from twohot.rows import Coordinates
-from twohot.solve.curvature import History
-from twohot.solve.lbfgs import Solution, minimize
+from twohot.solve.curvature import History, metrics_at
+from twohot.solve.first_step import first_coef
 from twohot.solve.loss_kernels import Targets
-from twohot.solve.losses import Loss
-from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
-from twohot.solve.steps import KEPT_LOGITS
+from twohot.solve.losses import Evaluation, FitProblem, Loss, pose
+from twohot.solve.steps import KEPT_LOGITS, choose_steps
 
-# Tolerance of a fit that is only the start for a fit with another loss. With this tolerance, the
-# second fit ends at the same point as from the exact optimum, and the total number of passes is
-# smaller.
-START_TOLERANCE = 3e-2
+# Called after every step, with the steps, passes and relative gradient of the fit so far.
+Callback: TypeAlias = Callable[[int, float, float], None]
+
+# After a shortened step, class-wise pairs are not used for this many steps, because the curvature
+# changes too fast for them. Without this pause, fits with a small penalty stall.
+PAUSE = 3
+
+# A relative gradient below this may be only rounding error. From then on, a fit stops after
+# PATIENCE steps without a clearly smaller gradient.
+FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
+PATIENCE = 12
+
+MOST_TRIALS = 25  # lengths tried per step, each shorter; 0.1²⁵ of a step is negligible
+FEW_TRIALS = 4  # lengths tried if the gradient may be only rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Tolerance, limits and start of the fits of an estimator."""
+    """Tolerance, limits and start of a fit."""
 
     tol: float  # tolerance of the gradient, relative to its norm at zero
-    max_iter: int
+    max_iter: int  # maximum number of steps
     start: str | FloatArray = "teacher"  # "teacher", "zero" or coefficients, see Solver.fit
-    min_iter: int = 0  # minimum steps, even if the start is within the tolerance
+    min_iter: int = 0  # minimum number of steps, even if the start is within the tolerance
     kept_logits: int = KEPT_LOGITS  # maximum bytes for storing the logits of all rows
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The result of a fit, and whether it reached the tolerance."""
+
+    evaluation: Evaluation  # at the end
+    n_iter: int  # number of directions
+    gradient_norm: float  # relative to the norm of the gradient at zero
+    converged: bool
+
+
+def minimize(
+    problem: FitProblem,
+    start: Evaluation | None,
+    settings: Settings,
+    history: History,
+    callback: Callback | None = None,
+) -> Solution:
+    """Minimise the objective of a problem from an evaluated start.
+
+    Without a start, the fit begins after one step from zero (solve.first_step).
+    """
+    passes_before, at_zero = problem.rows.n_passes, problem.gradient_at_zero()
+    scale = float(np.linalg.norm(at_zero))
+    if scale == 0:
+        end = problem.evaluate(np.zeros_like(at_zero))
+        return Solution(end, 0, gradient_norm=0.0, converged=True)
+    tol, history.n_overall = settings.tol, 0
+    n_iter, stalled = 0, 0
+    with choose_steps(problem, settings.kept_logits, tol) as steps:
+        here = steps.begin(first_coef(problem)) if start is None else start
+        metrics = metrics_at(problem, here)
+        norm = smallest = float(np.linalg.norm(here.gradient)) / scale
+        while norm > tol or n_iter < settings.min_iter:
+            if n_iter == settings.max_iter or stalled == PATIENCE:
+                break
+            # 1. A direction from the curvature measured so far.
+            direction = -history.solve(here.gradient, metrics)
+            # 2. A step along it.
+            at_floor = smallest <= FLOOR[problem.rows.dtype]
+            there, shortened = steps.take(here, direction, FEW_TRIALS if at_floor else MOST_TRIALS)
+            n_iter += 1
+            if there is None:
+                if not history.pairs or at_floor:
+                    break
+                history.forget()
+                continue
+            # 3. The curvature measured by the step.
+            metrics = metrics_at(problem, there)
+            history.pause = PAUSE if shortened and history.pairs else max(0, history.pause - 1)
+            step, change = there.coef - here.coef, there.gradient - here.gradient
+            history.add(step, change, metrics, steps.least_class_curvature)
+            here = there
+            norm = float(np.linalg.norm(here.gradient)) / scale
+            stalled = stalled + 1 if at_floor and norm >= 0.9 * smallest else 0
+            smallest = min(smallest, norm)
+            if callback is not None:
+                callback(n_iter, problem.rows.n_passes - passes_before, norm)
+    return Solution(here, n_iter, norm, norm <= tol)
+
+
+# Several fits on the same rows --------------------------------------------------------------------
+
+# Tolerance of a fit that is only the start for a fit with another loss. The second fit ends at the
+# same point as from the exact optimum of the first, and the total number of passes is smaller.
+START_TOLERANCE = 3e-2
 
 
 @dataclass(eq=False)
@@ -37,70 +119,56 @@ class Solver:
 
     coordinates: Coordinates
     settings: Settings
-    callback: Callable[[int, float, float], None] | None = None  # iterations, passes, gradient
-    _history: History | None = None  # of the last convex fit, and its penalty
-    _history_l2: float | None = None
+    callback: Callback | None = None
+    _history: History | None = None  # of the last convex fit
+    _history_l2: float | None = None  # penalty of that fit
 
     def fit(
         self, loss: Loss, targets: Targets, l2: float, last: Evaluation | None = None
     ) -> Solution:
-        """Return the solution for some targets, with a warm start from the last round if it helps.
+        """Fit some targets; `last` is the end of the previous round, if any.
 
-        A convex objective starts from the last round or from the coefficients in the settings. If
-        the gradient at zero is smaller than there, the fit starts one step from zero instead. The
-        result of a non-convex objective depends on the start, which the settings choose. "teacher"
-        starts from the last round. The first round has none, so it starts from a fit to the same
-        targets with the loss `starts_from`.
+        If the loss is convex, the fit starts from the previous round, or in the first round from
+        coefficients in the settings. If the gradient there is larger than at zero, it starts one
+        step from zero instead.
+
+        If the loss is not convex, the result depends on the start, and the settings choose it.
+        "teacher" starts from the previous round. The first round has none: it starts from a fit to
+        the same targets with the loss `starts_from`.
         """
-        problem = pose(self.coordinates, targets, l2, last)
+        problem, start = pose(self.coordinates, loss, targets, l2, last), self.settings.start
+        history = History(problem.rows.dtype)
         if loss.starts_from is None:
-            return self._fit_convex(Objective(problem, loss), l2, last)
-        if last is None and _is(self.settings.start, "teacher"):
-            # This fit only gives the start of the next one.
-            coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
-            solver = Solver(self.coordinates, coarse)
-            convex = Objective(problem, loss.starts_from)
-            last = solver._minimize(convex, None, History(problem.rows.dtype)).evaluation
-            problem = replace(problem, means=last.means)
-        objective = Objective(problem, loss)
-        start = objective.evaluate(self._start(problem, last))
-        return self._minimize(objective, start, History(problem.rows.dtype))
+            if self._history is None or l2 != self._history_l2:
+                self._history, self._history_l2 = history, l2
+            warm = self._convex_start(problem, last)
+            return minimize(problem, warm, self.settings, self._history, self.callback)
+        if not isinstance(start, str):
+            coef = _centred(start)
+        elif start == "zero":
+            coef = np.zeros_like(problem.target_moment)
+        else:
+            if last is None:
+                coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
+                convex = replace(problem, loss=loss.starts_from)
+                last = minimize(convex, None, coarse, History(problem.rows.dtype)).evaluation
+                problem = replace(problem, means=last.means)
+            coef = last.coef
+        return minimize(problem, problem.evaluate(coef), self.settings, history, self.callback)
 
-    def _fit_convex(self, objective: Objective, l2: float, last: Evaluation | None) -> Solution:
+    def _convex_start(self, problem: FitProblem, last: Evaluation | None) -> Evaluation | None:
+        """Return the evaluated start of a convex fit; None if one step from zero is better."""
         start = None
         if last is not None:
-            start = objective.loss.evaluate_known(objective.problem, last)
+            start = problem.loss.evaluate_known(problem, last)
         elif not isinstance(self.settings.start, str):
-            start = objective.evaluate(self._start(objective.problem, None))
-        if start is not None:
-            at_zero = np.linalg.norm(objective.gradient_at_zero())
-            start = None if np.linalg.norm(start.gradient) > at_zero else start
-        if self._history is None or l2 != self._history_l2:
-            self._history, self._history_l2 = History(self.coordinates.rows.dtype), l2
-        return self._minimize(objective, start, self._history)
-
-    def _start(self, problem: FitProblem, last: Evaluation | None) -> FloatArray:
-        start = self.settings.start
-        if not isinstance(start, str):
-            return np.asarray(start - start.mean(axis=0))
-        if last is not None and _is(start, "teacher"):
-            return last.coef
-        return np.zeros_like(problem.target_moment)
-
-    def _minimize(
-        self, objective: Objective, start: Evaluation | None, history: History
-    ) -> Solution:
-        return minimize(
-            objective,
-            start,
-            tol=self.settings.tol,
-            max_iter=self.settings.max_iter,
-            min_iter=self.settings.min_iter,
-            kept_logits=self.settings.kept_logits,
-            history=history,
-            callback=self.callback,
-        )
+            start = problem.evaluate(_centred(self.settings.start))
+        if start is None:
+            return None
+        at_zero = np.linalg.norm(problem.gradient_at_zero())
+        return None if np.linalg.norm(start.gradient) > at_zero else start
 
 
-def _is(start: str | FloatArray, word: str) -> bool:
-    return isinstance(start, str) and start == word
+def _centred(start: FloatArray) -> FloatArray:
+    """Return coefficients less their mean over the classes, which changes no output."""
+    return np.asarray(start - start.mean(axis=0))

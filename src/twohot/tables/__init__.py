@@ -22,11 +22,8 @@ from twohot.tables.csv_file import guarded as guarded
 from twohot.tables.csv_file import read_csv as read_csv
 from twohot.tables.csv_file import unguarded as unguarded
 from twohot.tables.csv_file import write_csv as write_csv
-from twohot.tables.feature_file import DTYPES as DTYPES
 from twohot.tables.feature_file import FeatureBlocks, read_features, write_features
 from twohot.tables.feature_file import map_tensors as map_tensors
-from twohot.tables.feature_file import streamed as streamed
-from twohot.tables.feature_file import write_tensors as write_tensors
 from twohot.tables.formats import CORRECTABLE_ENDINGS as CORRECTABLE_ENDINGS
 from twohot.tables.formats import CSV as CSV
 from twohot.tables.formats import FEATURE_ENDINGS as FEATURE_ENDINGS
@@ -35,7 +32,6 @@ from twohot.tables.formats import file_cells as file_cells
 from twohot.tables.formats import format_of as format_of
 from twohot.tables.formats import table_header as table_header
 from twohot.tables.label_file import with_used_classes as with_used_classes
-from twohot.tables.numpy_files import load_arrays as load_arrays
 from twohot.tables.numpy_files import map_array as map_array
 from twohot.tables.parquet_files import SUFFIX as SUFFIX
 from twohot.tables.parquet_files import ParquetFiles as ParquetFiles
@@ -50,7 +46,6 @@ from twohot.tables.parts import blocks_of_rows as blocks_of_rows
 from twohot.tables.parts import check_parts as check_parts
 from twohot.tables.parts import features_opener as features_opener
 from twohot.tables.parts import known_by as known_by
-from twohot.tables.parts import names_digest as names_digest
 from twohot.tables.parts import parts_in_words as parts_in_words
 from twohot.tables.parts import remove_parts as remove_parts
 from twohot.tables.parts import source_parts as source_parts

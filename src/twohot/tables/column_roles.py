@@ -1,16 +1,16 @@
 """The rule that assigns roles to columns of a table: features, label, id, item and split.
 
-* A column that the user names has that role. Features may be named by patterns, "e*".
-  Groups have no default name: their column must be named.
-* Otherwise labels, true labels, splits, items and ids are found by default names. A column named
-  "id" is an id. A column whose name only ends with "id", such as "ticket_id", is an id if all its
-  values differ.
-* Features are the column of lists, or else all numeric columns without another role. Saved indices
-  of data frames, "Unnamed: 0", and columns named as ids are never features.
-* All other columns are not used.
+* A column that the user names has that role. The user may name features by patterns such as "e*".
+  Groups have no default name, so the user must name their column.
+* Otherwise, the columns of labels, true labels, splits, items and ids are found by default names. A
+  column named "id" contains ids. A column whose name only ends with "id", such as "ticket_id",
+  contains ids if all its values differ.
+* Features are the column of lists, or else all numeric columns without another role. Columns that
+  are named like ids, or like the index of a data frame ("Unnamed: 0"), are never features.
+* Other columns are not used.
 
-An error asks the user to name the columns in two cases: two columns could have the same role, or a
-column with another name contains row numbers.
+An error asks the user to name the columns in three cases: two columns could have the same role, a
+numeric column contains the numbers of the rows, or a column contains numbers and words.
 """
 
 import re
@@ -29,7 +29,7 @@ from twohot.base import ArgumentError, FloatArray, as_text, counted, first_few, 
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
-# Default names, used for a role if the user names no column. Two of them in one table are an error.
+# Default names of the columns of each role. A table with two of them is an error.
 FEATURES = ("X", "features", "embeddings", "embedding")
 LABELS = ("label", "labels", "y", "target", "class")
 IDS = ("id", "ids", "Id", "ID")
@@ -42,7 +42,7 @@ DEFAULTS: dict[str, Sequence[str]] = {
 }
 ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
-# Kinds of dtypes that count as numbers in a frame.
+# Types of cells that count as numbers.
 NUMBERS = (Real, Decimal, np.bool_)
 # In a table with fewer rows, a column may contain the numbers 0, 1, 2, … by chance.
 FEWEST_COUNTED = 10
@@ -50,15 +50,15 @@ FEWEST_COUNTED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoice:
-    """The columns that the user names for each role; None: search by the default names."""
+    """The columns that the user names for each role; None: find it by the default names."""
 
     features: str | Sequence[str] | None = None  # column of lists, numeric columns, or patterns
     label: str | None = None
     true_label: str | None = None
     split: str | None = None
     item: str | None = None
-    group: str | None = None  # groups of rows; there is no default name
-    id: str | None = None  # "": none, rows are identified by position
+    group: str | None = None  # groups of rows, such as patients; there is no default name
+    id: str | None = None  # "": no column, rows are identified by position
 
     @property
     def patterns(self) -> Sequence[str]:
@@ -66,7 +66,7 @@ class ColumnChoice:
         return [self.features] if isinstance(self.features, str) else self.features or ()
 
     def is_text(self, name: str) -> bool:
-        """Return whether a column of this name cannot be a feature, so that it is read as text."""
+        """Return whether a column of this name is read as text, because it cannot be a feature."""
         if self.features is not None and name in self.patterns:
             return False
         if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
@@ -95,7 +95,7 @@ class ColumnRoles:
         if self.repeating:
             columns = first_few(self.repeating, write=str)
             position = f"{position} ({columns} has repeated or empty values)"
-        said = {
+        names = {
             "features": listed_columns(self.features),
             "label": self.label,
             "true label": self.true_label,
@@ -105,13 +105,13 @@ class ColumnRoles:
             "id": position if self.id is None else self.id,
             "not used": first_few(self.unused, write=lambda name: name or "(no name)"),
         }
-        return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
+        return "; ".join(f"{role}: {name}" for role, name in names.items() if name)
 
     @property
     def names(self) -> dict[str, str]:
-        """Names of the columns with a role, for other files of the same data."""
-        found = {"label_column": self.label, "item_column": self.item}
-        return {key: name for key, name in found.items() if name is not None}
+        """The columns of labels and items, which other files of the same data may have too."""
+        names = {"label_column": self.label, "item_column": self.item}
+        return {key: name for key, name in names.items() if name is not None}
 
 
 def assign_roles(
@@ -123,8 +123,8 @@ def assign_roles(
 ) -> ColumnRoles:
     """Return the role of every column, by the rule above.
 
-    If `with_features` is false (for a list of texts, for instance), numeric columns are not used.
-    `labels` are the default names of the column of labels.
+    Pass `with_features=False` if the table has no features, like a list of texts. `labels` are the
+    default names of the column of labels.
     """
     found = {
         role: pick(f"{role}_column", getattr(choice, role), usual, columns)
@@ -138,10 +138,9 @@ def assign_roles(
     taken = {*features, *found.values()}  # a set is fast for 100,000 columns
     free = {name: cells for name, cells in columns.items() if name not in taken}
     found["id"] = _pick_id(columns, free, choice.id)
-    taken = {*features, *found.values()}
-    unused = tuple(name for name in columns if name not in taken)
-    looked_for = found["id"] is None and choice.id is None
-    repeating = tuple(name for name in unused if looked_for and ID_NAME.search(name))
+    unused = tuple(name for name in free if name != found["id"])
+    no_ids = found["id"] is None and choice.id is None
+    repeating = tuple(name for name in unused if no_ids and ID_NAME.search(name))
     return ColumnRoles(features=features, unused=unused, repeating=repeating, **found)
 
 
@@ -159,23 +158,28 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
 
 
 def both_meant(argument: str, one: str, other: str) -> ArgumentError:
-    """Return the error for two columns that could have the same role: the user must name one."""
-    problem = f"{one!r} and {other!r} could both have this role"
+    """Return the error for two columns that could have one role: the user must name one of them."""
+    problem = f"{one!r} and {other!r} could both be the {argument.replace('_', ' ')}"
     return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
 
 def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     """Return the feature columns: those the user named, the column of lists, or numeric ones."""
+    possible = {name: cells for name, cells in columns.items() if not choice.is_text(name)}
     if choice.features is not None:
-        matching = (name for each in choice.patterns for name in _matching(columns, choice, each))
-        return tuple(dict.fromkeys(matching))
+        names: list[str] = []
+        for pattern in choice.patterns:
+            matching = [name for name in possible if fnmatchcase(name, pattern)]
+            if pattern in columns or not matching:
+                matching = [str(pick("feature_column", pattern, (), columns))]
+            names += matching
+        return tuple(dict.fromkeys(names))
     lists = {name: column for name, column in columns.items() if column.ndim == 2}
     if lists:
         usual = pick("feature_column", None, FEATURES, lists)
         return (usual or pick("feature_column", None, list(lists), lists) or "",)
-    free = {name: cells for name, cells in columns.items() if not choice.is_text(name)}
-    numbers = tuple(name for name, cells in free.items() if holds_features(cells))
-    _check_doubtful(free, numbers)
+    numbers = tuple(name for name, cells in possible.items() if holds_features(cells))
+    _check_unclear(possible, numbers)
     if not numbers:
         problem = f"there are no features among the columns {first_few(columns)}"
         advice = (
@@ -186,10 +190,10 @@ def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     return numbers
 
 
-def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
-    """Raise if it is unclear whether a column is a feature; the user must name the features."""
-    for name in free.keys() - set(numbers):
-        cells = free[name].tolist() if free[name].dtype == object else []
+def _check_unclear(possible: Columns, numbers: tuple[str, ...]) -> None:
+    """Raise if it is unclear whether a column is a feature, so that the user names the features."""
+    for name in possible.keys() - set(numbers):
+        cells = possible[name].tolist() if possible[name].dtype == object else []
         words = [cell for cell in cells if not (isinstance(cell, NUMBERS) or is_missing(cell))]
         n_numbers = sum(isinstance(cell, NUMBERS) and not is_missing(cell) for cell in cells)
         if n_numbers >= len(words) > 0:
@@ -197,23 +201,14 @@ def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
             advice = "correct the cells, or choose the features by {feature_column}."
             raise ArgumentError(f"column {name!r}", problem, advice, feature_column=...)
     for name in numbers if len(numbers) > 1 else ():
-        if _counts_rows(free[name]):
+        if _counts_rows(possible[name]):
             problem = f"column {name!r} numbers the rows, so it is an id or an index, not a feature"
             advice = "pass {id_column}, or name the features (or patterns) by {feature_column}."
             raise ArgumentError("", problem, advice, id_column=name, feature_column=...)
 
 
-def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]:
-    """Return the column with this name, else all possible feature columns that match it."""
-    free = (name for name in columns if not choice.is_text(name))
-    matching = [name for name in free if fnmatchcase(name, pattern)]
-    if pattern in columns or not matching:
-        return [str(pick("feature_column", pattern, (), columns))]
-    return matching
-
-
 def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
-    """Return the id column: the user's, "id", or one ending with "id" with distinct values."""
+    """Return the column of ids: the user's, "id", or one that ends with "id" and has no repeats."""
     if chosen is not None:
         return pick("id_column", chosen, (), columns) if chosen else None
     differing = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
@@ -225,8 +220,8 @@ def holds_features(cells: NDArray[Any]) -> bool:
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiub"
     listed = cells.tolist() if cells.ndim == 1 else []
-    there = [cell for cell in listed if not is_missing(cell)]
-    return bool(there) and all(isinstance(cell, NUMBERS) for cell in there)
+    present = [cell for cell in listed if not is_missing(cell)]
+    return bool(present) and all(isinstance(cell, NUMBERS) for cell in present)
 
 
 def _all_differ(cells: NDArray[Any]) -> bool:
@@ -237,7 +232,7 @@ def _all_differ(cells: NDArray[Any]) -> bool:
 
 
 def _counts_rows(cells: NDArray[Any]) -> bool:
-    """Return whether a column is a permutation of 0 … n - 1 or 1 … n."""
+    """Return whether a column contains the numbers 0 … n - 1 or 1 … n, in any order."""
     if len(cells) < FEWEST_COUNTED or cells.dtype.kind not in "fiu":
         return False
     ordered = np.sort(cells)
@@ -245,28 +240,26 @@ def _counts_rows(cells: NDArray[Any]) -> bool:
 
 
 def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the choice restricted to columns that exist."""
+    """Return the choice without columns that do not exist, except the column of labels."""
     chosen = ("true_label", "split", "item", "group", "id")
     missing = [name for name in chosen if getattr(choice, name) not in (None, "", *columns)]
     return replace(choice, **dict.fromkeys(missing))
 
 
 # Numeric columns that may have become features by mistake: an amount, an age ----------------------
-# Features are usually a series of columns with a common prefix and a number: e0, e1, e2. If nearly
-# all columns are in such a series, a column outside the series may not be a feature. A column with
-# a far larger spread than the others may not be a feature either, and it would dominate every
-# distance.
+# Columns of features usually form a series, with a common prefix and a number: e0, e1, e2. If
+# nearly all columns are in a series, a column outside may not be a feature. A column with a far
+# larger spread than the others may not be a feature either, and it would dominate every distance.
 
 
 NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
 # Minimum number of columns in a series: "age_1" and "age_2" are not a series.
 SHORTEST_SERIES = 3
-# Maximum share of columns outside a series. Above it, names do not indicate which columns are
-# features.
+# If a larger fraction of the columns is outside a series, names do not tell the features.
 MOST_STRAYS = 0.25
-# A column dominates the others if its spread exceeds their median spread by this factor.
+# A column dominates the others if its spread exceeds the median spread by this factor.
 FAR_WIDER = 1_000.0
-# Rows used to measure spreads: enough to detect a factor of a thousand.
+# Number of rows that measure spreads, enough to detect a factor of a thousand.
 SAMPLE_ROWS = 10_000
 
 
@@ -284,19 +277,19 @@ def stray_note(names: Sequence[str], features: FloatArray) -> str:
     if by_spread:
         wide = f"features with a spread over {FAR_WIDER:,.0f} times the median"
         found.append(f"{wide}, which dominate the others: {first_few(by_spread)}")
-    advice = "To leave some out, name the others by feature_column (--feature-column)."
+    advice = "To use other features, name them by feature_column (--feature-column)."
     return f"{'; '.join(found)}. {advice}" if found else ""
 
 
 def outside_series(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names outside a series if nearly all names are in one; else an empty tuple."""
+    """Return the names outside a series if nearly all names are in a series, else nothing."""
     series = set(_in_series(names))
     outside = tuple(name for name in names if name not in series)
     return outside if len(outside) <= MOST_STRAYS * len(names) else ()
 
 
 def listed_columns(names: Sequence[str]) -> str:
-    """Return a short text with the names of feature columns; a series is written as a range.
+    """Return a short text with the names of feature columns, with a range for a series.
 
     Examples
     --------
@@ -316,18 +309,20 @@ def listed_columns(names: Sequence[str]) -> str:
 
 
 def _in_series(names: Sequence[str]) -> list[str]:
-    """Return the names of numbered columns that share a prefix."""
+    """Return the names that are in a series."""
     numbered = {name: found[1] for name in names if (found := NUMBERED.fullmatch(name))}
     sizes = Counter(numbered.values())
     return [name for name, prefix in numbered.items() if sizes[prefix] >= SHORTEST_SERIES]
 
 
 def _far_wider(names: Sequence[str], features: FloatArray) -> tuple[str, ...]:
-    """Return the columns with a far larger spread than most; ignore constant columns."""
+    """Return the columns with a far larger spread than the median of columns that vary."""
+    if not len(features):
+        return ()
     step = max(1, len(features) // SAMPLE_ROWS)
     with np.errstate(all="ignore"):  # non-finite numbers raise an error later
         spread = features[::step].std(axis=0, dtype=np.float64)
         varying = spread[spread > 0]
         far = spread > FAR_WIDER * np.median(varying) if varying.size else np.zeros(0)
-    found = tuple(names[place] for place in np.flatnonzero(far).tolist())
-    return found if len(found) <= MOST_STRAYS * len(names) else ()
+    wide = tuple(names[place] for place in np.flatnonzero(far).tolist())
+    return wide if len(wide) <= MOST_STRAYS * len(names) else ()

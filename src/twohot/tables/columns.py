@@ -1,7 +1,7 @@
 """Make a feature table from the columns of a frame, a CSV file or an archive of arrays.
 
-A column is an array of shape (n_rows,), or (n_rows, n_features) if a cell contains a list of
-numbers. `column_roles` decides the role of each column.
+A column is an array of shape (n_rows,), or (n_rows, n_features) if its cells are lists of numbers.
+`column_roles` assigns a role to each column.
 """
 
 import mimetypes
@@ -45,8 +45,8 @@ def table_from_columns(
 ) -> FeatureTable:
     """Return the table of features with the columns in their roles.
 
-    If `labelled` is false, the table may have no labels. If `extend` is true, labels may have
-    classes that are not in `classes`.
+    Unless `labelled`, the table may have no labels. If `extend`, labels may have classes that are
+    not in `classes`.
     """
     label, split, item = roles.label, roles.split, roles.item
     if label is None and not labelled:
@@ -77,7 +77,7 @@ def table_from_columns(
 
 
 def item_kind(column: str | None, items: Collection[str]) -> str:
-    """Return the kind of items from the name of their column, else from their content."""
+    """Return the kind of items by the name of their column, else by their content."""
     if column is None or column in ITEM_KINDS:
         return ITEM_KINDS.get(column or "", "")
     types = (mimetypes.guess_type(item)[0] or "" for item in items if item)
@@ -85,7 +85,7 @@ def item_kind(column: str | None, items: Collection[str]) -> str:
 
 
 def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the index of each row's split, and the names of the splits."""
+    """Return the position of each row's split among the names of the splits, and these names."""
     # Splits are names, even if they are numbers: 1 is a name, not the second split.
     found = code_labels(values, name="split", by_name=True)
     names = sorted(found.classes, key=lambda name: SPLIT_ORDER.get(name, len(SPLIT_ORDER)))
@@ -98,8 +98,8 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
 
 def stack_features(columns: Columns, names: Collection[str]) -> FloatArray:
     """Return the columns of features as one matrix; a single column of lists is not copied."""
-    found = [_as_floats(name, columns[name]) for name in names]
-    return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
+    floats = [_as_floats(name, columns[name]) for name in names]
+    return floats[0] if floats[0].ndim == 2 and len(floats) == 1 else np.column_stack(floats)
 
 
 def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
@@ -145,21 +145,20 @@ def pandas_index(data: Any) -> Any:
 
 
 def counts_up(index: Any) -> bool:
-    """Return whether an index is the default 0, 1, 2, …."""
+    """Return whether an index is the default index 0, 1, 2, …."""
     return index.nlevels == 1 and list(index) == list(range(len(index)))
 
 
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if the index of a pandas argument `data` differs from that of its rows.
+    """Raise if the index of the pandas argument `data` differs from the `index` of its rows.
 
-    `index` is the index of these rows, if any, and `owner` a Python expression for the rows. If
-    `data` has the default index 0, 1, 2, … and the rows have other names, the index is ignored. If
-    the rows have the same numbers in another order, an error is raised.
+    `owner` is a Python expression for the rows. A default index 0, 1, 2, … of one of them is
+    ignored, unless the other index has the same numbers in another order.
     """
-    own = pandas_index(data)
-    if own is None or index is None or own.equals(index):
+    found = pandas_index(data)
+    if found is None or index is None or found.equals(index):
         return
-    if (counts_up(own) or counts_up(index)) and set(own) != set(index):
+    if (counts_up(found) or counts_up(index)) and set(found) != set(index):
         return
     problem = f"has another index than {owner}, so its entries may belong to other rows"
     order = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() if they are in the same order."
@@ -167,7 +166,7 @@ def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
 
 
 def _cells(name: str, series: Any) -> NDArray[Any]:
-    """Return one column; lists become rows."""
+    """Return the cells of one column; lists become the rows of a matrix."""
     is_list = len(series) and isinstance(series[0], list | tuple | np.ndarray)
     if not is_list and not isinstance(series.dtype, nw.List | nw.Array):
         return as_cells(series.to_native(), name)
@@ -177,6 +176,7 @@ def _cells(name: str, series: Any) -> NDArray[Any]:
     rows = [np.asarray(cell) for cell in cells]
     for place, row in enumerate(rows):
         if row.shape != rows[0].shape:
-            places = f"in row 0 but not in row {place}: every row needs the same number."
-            raise ValueError(f"column {name!r} holds {len(rows[0])} numbers {places}")
+            places = f"{len(rows[0])} numbers in row 0 but not in row {place}"
+            advice = "every row needs as many numbers."
+            raise ValueError(f"column {name!r} holds {places}: {advice}")
     return np.stack(rows)

@@ -1,4 +1,4 @@
-"""Feature files: a feature table as a safetensors file, with all other fields as JSON.
+"""Feature files: a feature table as a safetensors file, with fields other than arrays as JSON.
 
     metadata   {"twohot.features": JSON of format_version, classes, superclass_names, split_names,
                item_kind, id_kind, id_column, provenance}
@@ -6,20 +6,19 @@
                "split" (I32), "superclass" (I32), "item_bytes" and "id_bytes" (U8), "item_offsets"
                and "id_offsets" (I64)
 
-Without "id_bytes" the id of a row is its position, as in all files of format version 1.
+If there are no "id_bytes", the id of a row is its position, as in all files of format version 1.
 
-Features are memory-mapped when read, and written block by block. Equal tables give equal bytes: the
-file contains no time, machine or path except those in the table.
+Features are memory-mapped when read, and written block by block. Equal tables give equal bytes,
+because the file contains no time, machine or path except those in the table.
 """
 
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -59,48 +58,35 @@ METADATA = "__metadata__"
 ALIGNMENT = 64
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedTensor:
-    """A tensor that is written block by block; type and shape are known in advance."""
+def lay_out(
+    tensors: Mapping[str, tuple[np.dtype[Any], Sequence[int]]], metadata: Mapping[str, str]
+) -> tuple[bytes, list[str]]:
+    """Return the start of a safetensors file, and the names of its tensors in the order of data.
 
-    dtype: np.dtype[Any]  # one of DTYPES
-    shape: tuple[int, ...]
-    blocks: Callable[[], Iterable[NDArray[Any]]]  # blocks of its numbers in order, C-contiguous
-
-
-def streamed(array: NDArray[Any], dtype: np.dtype[Any]) -> StreamedTensor:
-    """Return an array in memory as a tensor of one block."""
-    return StreamedTensor(dtype, array.shape, lambda: [np.ascontiguousarray(array, dtype=dtype)])
-
-
-def write_tensors(
-    file: BinaryIO, tensors: Mapping[str, StreamedTensor], metadata: Mapping[str, str]
-) -> None:
-    """Write a safetensors file, one block after the other."""
-    # Sort by width, widest type first, as safetensors does, so that each tensor is aligned.
-    order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    A tensor is given by its type, one of DTYPES, and its shape.
+    """
+    # The widest type is first, as safetensors requires, so that every tensor is aligned.
+    order = sorted(tensors, key=lambda name: (-tensors[name][0].itemsize, name))
     entries: dict[str, Any] = {METADATA: dict(metadata)}
     end = 0
     for name in order:
-        dtype, shape = tensors[name].dtype, list(map(int, tensors[name].shape))
+        dtype, shape = tensors[name][0], list(map(int, tensors[name][1]))
         start, end = end, end + dtype.itemsize * math.prod(shape)
         entries[name] = {"dtype": DTYPE_NAMES[dtype], "shape": shape, "data_offsets": [start, end]}
     header = json.dumps(entries, separators=(",", ":")).encode()
     # Pad the header with spaces, which the format allows.
     header += b" " * (-(len(header) + 8) % ALIGNMENT)
-    file.write(len(header).to_bytes(8, "little") + header)
-    for name in order:
-        file.writelines(block.data for block in tensors[name].blocks())
+    return len(header).to_bytes(8, "little") + header, order
 
 
 def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Return the metadata and the tensors of a file, as read-only views of one memory map.
+    """Return the metadata of a file, and its tensors as read-only views of one memory map.
 
-    Tensors of other types than DTYPES are ignored.
+    Tensors of types that are not in DTYPES are ignored.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")
-    path.open("rb").close()  # safetensors would report an unreadable file as missing
+    path.open("rb").close()  # for an unreadable file, safetensors would say that it is missing
     try:
         # safetensors checks that the tensors fill the file without gaps or overlaps.
         with safe_open(path, framework="numpy") as file:
@@ -124,20 +110,21 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
 # string i = text[offsets[i] : offsets[i + 1]], in UTF-8
 
 
-# Python represents bytes of a path that are not UTF-8 as surrogates; this handler keeps them.
+# Python represents bytes of a path that are not UTF-8 as surrogates. This handler writes the bytes.
 ENCODING_ERRORS = "surrogateescape"
 
 
 class Items(Sequence[str]):
-    """Strings stored one after the other; each is decoded when it is indexed.
+    """A sequence of strings that are stored one after the other, and decoded when indexed.
 
-    `text` has all strings in UTF-8. `offsets` has the start of each string and the end of the last.
+    `text` has all strings in UTF-8. `offsets` has the start of each string, then the end of the
+    last.
     """
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         rises = offsets.ndim == text.ndim == 1 and np.all(offsets[1:] >= offsets[:-1])
         if not rises or offsets[:1].tolist() != [0] or offsets[-1] != text.size:
-            problem = f"has shape {offsets.shape} but must rise from 0 to {text.size}"
+            problem = f"has shape {offsets.shape}, but must rise from 0 to {text.size}"
             advice = "pass the start of each string, and the end of the last."
             raise ArgumentError("offsets", problem, advice)
         self.text = text
@@ -145,7 +132,7 @@ class Items(Sequence[str]):
 
     @classmethod
     def encode(cls, strings: Iterable[str]) -> "Items":
-        """Return strings as `Items`; strings that are already `Items` stay unchanged."""
+        """Return strings as `Items`; `Items` are returned unchanged."""
         if isinstance(strings, Items):
             return strings
         encoded = []
@@ -179,13 +166,13 @@ class Items(Sequence[str]):
 # Features block by block: from an iterator, or as slices of stored features -----------------------
 
 
-# Bytes of a block while features are copied; with this size, the disk limits the speed.
+# Bytes of a block while features are copied. With this size, the speed is that of the disk.
 BLOCK_BYTES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """Features from an iterator of blocks; pass them as `features` of a table to write.
+    """Features from an iterator of blocks, as `features` of a table that is to be written.
 
     Examples
     --------
@@ -197,13 +184,13 @@ class FeatureBlocks:
     [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
     """
 
-    blocks: Iterable[FloatArray]  # each (any number of rows, n_features); iterated once
+    blocks: Iterable[FloatArray]  # blocks of any number of rows; iterated once
     shape: tuple[int, int]  # (n_rows, n_features) of all blocks together
-    dtype: DTypeLike  # stored type: float16, float32 or float64
+    dtype: DTypeLike  # type in the file: float16, float32 or float64
 
 
 def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Yield all rows in C-contiguous blocks of a type; raise if their shape is wrong."""
+    """Yield all rows in C-contiguous blocks of this type; raise if their shape is wrong."""
     n_rows, n_features = features.shape
     n_block = max(1, BLOCK_BYTES // (dtype.itemsize * n_features))
     slices = (features[start : start + n_block] for start in range(0, n_rows, n_block))
@@ -211,9 +198,9 @@ def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[An
     for given in features.blocks if isinstance(features, FeatureBlocks) else slices:
         block = np.asarray(given)
         if block.ndim != 2 or block.shape[1] != n_features or row + len(block) > n_rows:
-            place = f"the block of features at row {row} has shape {block.shape}"
-            whole = f"{(n_rows, n_features)}: pass blocks of complete rows."
-            raise ValueError(f"{place}, which does not fit {whole}")
+            problem = f"the block of features at row {row} has shape {block.shape}"
+            whole = f"features of shape {(n_rows, n_features)}"
+            raise ValueError(f"{problem}, which does not fit {whole}: pass blocks of whole rows.")
         try:
             with np.errstate(over="raise"):  # float16 must not turn finite numbers into infinity
                 stored = np.ascontiguousarray(block, dtype=dtype)
@@ -242,7 +229,7 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
     path : path
         The file to write; its name usually ends in ".features".
     table : FeatureTable
-        Its features may be `FeatureBlocks`, which are never in memory as a whole.
+        Its `features` may be `FeatureBlocks`, which are never in memory as a whole.
 
     Examples
     --------
@@ -253,19 +240,28 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
             [0., 1.]])
     """
     features, dtype = table.features, _stored_dtype(table.features)
-    tensors = {
-        name: streamed(getattr(table, name), DTYPES["I32"])
-        for name in CODES
-        if getattr(table, name) is not None
+    codes = {name: getattr(table, name) for name in CODES}
+    arrays = {
+        name: np.ascontiguousarray(array, DTYPES["I32"])
+        for name, array in codes.items()
+        if array is not None
     }
-    blocks = partial(stored_blocks, features, dtype)
-    tensors["features"] = StreamedTensor(dtype, features.shape, blocks)
-    if table.items is not None:
-        tensors |= _strings("item", table.items)
-    if not isinstance(table.ids.values, range):
-        tensors |= _strings("id", table.ids)
+    ids = None if isinstance(table.ids.values, range) else table.ids
+    for name, strings in {"item": table.items, "id": ids}.items():
+        if strings is not None:
+            packed = Items.encode(strings)
+            arrays[f"{name}_bytes"] = np.ascontiguousarray(packed.text)
+            arrays[f"{name}_offsets"] = np.ascontiguousarray(packed.offsets, DTYPES["I64"])
+    tensors = {name: (array.dtype, array.shape) for name, array in arrays.items()}
+    tensors["features"] = dtype, features.shape
+    start, order = lay_out(tensors, {HEADER: _description(table)})
     with whole_file(path) as file:
-        write_tensors(file, tensors, {HEADER: _description(table)})
+        file.write(start)
+        for name in order:
+            if name in arrays:
+                file.write(arrays[name].data)
+            else:
+                file.writelines(block.data for block in stored_blocks(features, dtype))
 
 
 def read_features(path: str | os.PathLike[str]) -> FeatureTable:
@@ -289,24 +285,18 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     """
     metadata, tensors = map_tensors(Path(path))
     if HEADER not in metadata:
-        raise ValueError(f"{path} is a safetensors file but holds no feature table: pass another.")
+        problem = f"{path} is a safetensors file without a feature table"
+        raise ValueError(f"{problem}: pass a file that `write_features` wrote.")
     try:
         header = parse_json(metadata[HEADER])
         version = check_count("format_version", header["format_version"], 1)
         if version <= FORMAT_VERSION:
             return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        problem = f"{path} is a feature file, but part of it is missing or wrong ({error})"
+        problem = f"{path} is a feature file with a missing or invalid field ({error})"
         raise ValueError(f"{problem}: write it again.") from error
-    reads = f"this version of twohot reads up to {FORMAT_VERSION}: upgrade twohot to read it."
-    raise ValueError(f"{path} has format version {version} and {reads}")
-
-
-def _strings(name: str, strings: Iterable[str]) -> dict[str, StreamedTensor]:
-    """Return many strings as two tensors."""
-    packed = Items.encode(strings)
-    text, offsets = streamed(packed.text, DTYPES["U8"]), streamed(packed.offsets, DTYPES["I64"])
-    return {f"{name}_bytes": text, f"{name}_offsets": offsets}
+    reads = f"this twohot reads versions up to {FORMAT_VERSION}"
+    raise ValueError(f"{path} has format version {version}, but {reads}: upgrade twohot.")
 
 
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
@@ -327,11 +317,11 @@ def _stored_dtype(features: Matrix) -> np.dtype[Any]:
 
 def _description(table: FeatureTable) -> str:
     """Return all fields of a table except the arrays, as JSON in a fixed order."""
-    parts = {"format_version": FORMAT_VERSION, "provenance": dict(table.provenance)}
-    parts |= {name: getattr(table, name) for name in (*NAMES, "item_kind")}
-    parts |= {"id_kind": table.ids.kind, "id_column": table.ids.column}
+    fields = {"format_version": FORMAT_VERSION, "provenance": dict(table.provenance)}
+    fields |= {name: getattr(table, name) for name in (*NAMES, "item_kind")}
+    fields |= {"id_kind": table.ids.kind, "id_column": table.ids.column}
     try:
-        return json.dumps(parts, sort_keys=True, allow_nan=False)
+        return json.dumps(fields, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         problem = f"cannot be written as JSON ({error})"
         advice = "use finite numbers, strings, lists and dicts with strings as keys."
@@ -342,14 +332,14 @@ def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureT
     """Return the table of a header and its tensors; invalid input may raise any error."""
     features = tensors["features"]
     _stored_dtype(features)
-    # Codes and items stay memory-mapped too, but as plain arrays.
-    arrays = {name: np.asarray(tensor) for name, tensor in tensors.items() if name != "features"}
-    parts: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
-    parts |= {name: tuple(header[name]) for name in NAMES}
+    # Other arrays are views of the same memory map, but of class ndarray.
+    arrays = {name: np.asarray(tensor) for name, tensor in tensors.items()}
+    fields: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
+    fields |= {name: tuple(header[name]) for name in NAMES}
     if "item_offsets" in arrays:
-        parts["items"] = Items(arrays["item_bytes"], arrays["item_offsets"])
+        fields["items"] = Items(arrays["item_bytes"], arrays["item_offsets"])
     if "id_offsets" in arrays:
         ids = Items(arrays["id_bytes"], arrays["id_offsets"])
-        parts["ids"] = RowIds(ids, str(header["id_kind"]), str(header["id_column"]))
+        fields["ids"] = RowIds(ids, str(header["id_kind"]), str(header["id_column"]))
     kind, provenance = str(header["item_kind"]), dict(header["provenance"])
-    return FeatureTable(features=features, item_kind=kind, provenance=provenance, **parts)
+    return FeatureTable(features=features, item_kind=kind, provenance=provenance, **fields)

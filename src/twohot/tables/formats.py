@@ -1,7 +1,7 @@
 """The file formats of tables.
 
-To add a format, write a module that reads it, and add a record to FORMATS. All messages and help
-texts list the endings from FORMATS.
+To add a format, write a module that reads it, and add a record to FORMATS. Messages and help texts
+list the endings in FORMATS.
 """
 
 import os
@@ -24,17 +24,17 @@ from twohot.tables.parquet_files import (
 )
 from twohot.tables.table import FeatureTable
 
-# Parquet files up to this size are read as a whole; features of larger files are read in parts.
+# Larger Parquet files are read in parts: their features stay in the files.
 WHOLE_BYTES = 2**28
 # Arrays in an archive that describe classes, not rows.
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
-# The columns of a source, their roles, and the arrays that describe classes.
+# The columns of a source, the columns that the user chose, and arrays that describe classes.
 Source: TypeAlias = tuple[Columns, ColumnChoice, Columns]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """The readers for files with one ending; None for a use that the format does not support."""
+    """The readers of files with one ending; None: the format does not support this use."""
 
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
@@ -85,7 +85,7 @@ def listed_endings(is_meant: Callable[[Format], object]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-# Endings of files with features, of files with labels, and of files whose labels can be replaced.
+# Endings of files with features, of label files, and of files whose labels twohot can correct.
 FEATURE_ENDINGS = ", ".join(FORMATS)
 LABEL_ENDINGS = listed_endings(lambda each: each.cells)
 CORRECTABLE_ENDINGS = listed_endings(lambda each: each.is_correctable)
@@ -97,9 +97,9 @@ def format_of(path: Path) -> Format | None:
 
 
 def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
-    """Return the columns of a source, their roles, and the arrays that describe classes.
+    """Return the `Source` of a path, of a list of paths to Parquet files, or of a frame.
 
-    A feature file, which contains the roles of its columns, is returned as a table.
+    A feature file is returned as a table, because it contains the roles of its columns.
     """
     if isinstance(source, list | tuple):
         return *parquet_parts(source, choice), {}
@@ -109,14 +109,8 @@ def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
     is_large = path.suffix == SUFFIX and path.is_file() and path.stat().st_size > WHOLE_BYTES
     if is_large or is_parquet_source(source):
         return *parquet_parts([source], choice), {}
-    found = _format_of(path)
-    return found.columns(path, choice) if found.columns else read_features(path)
-
-
-def _format_of(path: Path) -> Format:
-    """Return the format of an existing file, or raise an error that lists the formats."""
     if path.is_dir():
-        advice = "extract features from it by `twohot extract`, and pass that file."
+        advice = "extract features from it by `twohot extract`, and pass the file of features."
         raise ValueError(f"{path} is a folder: {advice}")
     if path.suffix not in FORMATS:
         what = f"ends in {path.suffix!r}"
@@ -125,23 +119,24 @@ def _format_of(path: Path) -> Format:
         raise ValueError(f"{path} {what}: pass a file that ends in {FEATURE_ENDINGS}.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
-    return FORMATS[path.suffix]
+    read = FORMATS[path.suffix].columns
+    return read(path, choice) if read else read_features(path)
 
 
 def table_header(sources: Sequence[Path]) -> dict[str, bool]:
-    """Read only the header; return for each column whether it contains lists of numbers.
+    """Return for each column of a table whether it contains lists; read only the header.
 
-    Only CSV and Parquet files have a header with column names; other formats return none.
+    CSV and Parquet files have a header with column names. For other formats, the result is empty.
     """
     first, *others = sources
     if others or is_parquet_source(first):
         return parquet_header(sources)
-    header = FORMATS[first.suffix].header if first.suffix in FORMATS else None
-    return header(first) if header is not None and first.is_file() else {}
+    read = FORMATS[first.suffix].header if first.suffix in FORMATS else None
+    return read(first) if read is not None and first.is_file() else {}
 
 
 def file_cells(source: str | os.PathLike[str]) -> Columns:
-    """Return the columns of a label file or a list of items; cells are not converted.
+    """Return the columns of a label file or a list of items, with cells as stored.
 
     A file with an unknown ending is read as a CSV file.
     """

@@ -1,10 +1,10 @@
 """Join labels to features: labels from an array, or from a label file.
 
-A label file is joined to the features by row ids, in any order. Rows that it does not list keep
-their label, if any. The column of ids has the name of the features' id column, or the name "id", as
-in the files of an audit. A column "row" contains positions. Features without ids, such as a plain
-array, get the ids of the label file. A label file without ids has one line per row, in order,
-including rows that were skipped in the extraction.
+A label file is joined to the features by row ids, so its lines may have any order. A row that it
+does not list keeps its label. The column of ids has the name of the features' column of ids, or the
+name "id", as in the files of an audit. A column "row" contains positions. Features without ids,
+such as a plain array, get the ids of the label file. A label file without ids has one line per row
+in the order of the user's file, including rows that an extraction skipped.
 """
 
 import os
@@ -34,7 +34,7 @@ from twohot.tables.row_ids import PATH, POSITION, RowIds
 from twohot.tables.table import (
     FeatureTable,
     code_by_name,
-    name_positions,
+    code_positions,
     new_classes,
     warn_of_unused,
 )
@@ -44,11 +44,11 @@ ROW = "row"
 
 @dataclass(frozen=True, eq=False)
 class JoinedLabels:
-    """The labels, and other columns of a label file, for every row of the features."""
+    """Labels, and other columns of a label file, in the order of the features."""
 
     columns: Columns  # arrays (n_rows,): the labels, and other columns with a role
     roles: ColumnRoles
-    ids: RowIds  # ids of the features, or of the label file if the features have none
+    ids: RowIds  # ids of the features; if they have none, those of the label file
     words: str  # text on the file and the roles of its columns; empty for an array
 
 
@@ -56,9 +56,9 @@ class JoinedLabels:
 class _LabelFile:
     """The labels that a user passed, with other columns of their file."""
 
-    origin: str  # its name in errors
+    origin: str  # the path, or "labels" for an array
     columns: Columns
-    is_file: bool
+    is_file: bool  # false for arrays, and for .npy files, which have neither ids nor column names
 
 
 def join_labels(
@@ -66,14 +66,15 @@ def join_labels(
     choice: ColumnChoice,
     ids: RowIds,
     skipped: Collection[str],
-    own: Callable[[], Labels | None],
+    stored: Callable[[], Labels | None],
     *,
-    own_name: str = "",
+    stored_name: str = "",
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
-    `skipped` has the ids of the user's rows that are missing in the features. `own` returns the
-    labels stored with the features, in their column `own_name`; a label file may use this name too.
+    `skipped` has the ids of the user's rows that are not in the features. `stored` returns the
+    labels that are stored with the features. Their column `stored_name` is a default name of the
+    column of labels in a label file.
     """
     _check_order(labels, ids)
     file = _opened(labels)
@@ -81,7 +82,7 @@ def join_labels(
     # A single column contains the labels.
     usual = tuple(columns)
     if len(columns) > 1:
-        usual = tuple(dict.fromkeys(filter(None, [*LABELS, own_name])))
+        usual = tuple(dict.fromkeys(filter(None, [*LABELS, stored_name])))
     choice = replace(choice, id=_id_column(columns, choice, ids), features=None)
     roles = assign_roles(columns, choice, with_features=False, labels=usual)
     label = roles.label
@@ -89,28 +90,31 @@ def join_labels(
         problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
-        roles = replace(roles, item=None)  # audit files without items have "row"
+        roles = replace(roles, item=None)  # an audit without items writes an empty column
     places, ids = _places(file, roles, ids, skipped)
-    found = {}
+    is_row = places >= 0
+    rows = places[is_row]
+    joined: dict[str, Any] = {}
     for name in (label, roles.true_label, roles.split, roles.item, roles.group):
         if name is not None:
-            found[name] = np.full(len(ids), None, dtype=object)
-            found[name][places[places >= 0]] = columns[name][places >= 0]
-    without = np.ones(len(ids), dtype=bool)
-    without[places[places >= 0]] = False
-    said = Path(file.origin).name
-    words = f"{said}: {roles.in_words()}" if len(columns) > 1 else ""
-    if without.any() and (before := own()) is not None:
-        cells = name_positions(found[label], before.classes.tolist(), f"column {label!r}")
-        found[label] = np.where(without, before.values, cells)
-        n_kept = np.count_nonzero(without & before.labelled)
-        if n_kept:
-            words += f"; rows that are not in {said} and keep their label: {n_kept}"
-    return JoinedLabels(found, roles, ids, words)
+            joined[name] = np.full(len(ids), None, dtype=object)
+            joined[name][rows] = columns[name][is_row]
+    is_unlisted = np.ones(len(ids), dtype=bool)
+    is_unlisted[rows] = False
+    file_name = Path(file.origin).name
+    words = f"{file_name}: {roles.in_words()}" if len(columns) > 1 else ""
+    if is_unlisted.any() and (before := stored()) is not None:
+        named = code_positions(joined[label], before.classes.tolist(), f"column {label!r}")
+        cells = joined[label] if named is None else named.values
+        joined[label] = np.where(is_unlisted, before.values, cells)
+        n_unchanged = np.count_nonzero(is_unlisted & before.labelled)
+        if n_unchanged:
+            words += f"; rows that are not in {file_name} and keep their label: {n_unchanged}"
+    return JoinedLabels(joined, roles, ids, words)
 
 
 def _check_order(labels: Any, ids: RowIds) -> None:
-    """Raise if a pandas series has the row ids as its index, in another order."""
+    """Raise if the index of a pandas series consists of the row ids in another order."""
     index = pandas_index(labels) if getattr(labels, "ndim", 0) == 1 else None
     if index is not None and ids.column and _is_reordered(index, ids):
         problem = "has the row ids as its index, but in another order"
@@ -119,48 +123,47 @@ def _check_order(labels: Any, ids: RowIds) -> None:
 
 
 def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
-    """Raise if a label file has the items of the features, in another order.
+    """Raise if a label file has the items of the features in another order.
 
-    Labels without ids belong to the rows at their positions. If the file was sorted, every row
-    would get the label of another row; its items show this.
+    Labels without ids belong to the rows at their positions. If the file was sorted, rows would get
+    the labels of other rows. The order of its items shows that it was sorted.
     """
     item = joined.roles.item
     if item is not None and _is_reordered(joined.columns[item].tolist(), items):
         problem = f"have the items of the features in their column {item!r}, but in another order"
-        advice = "sort them in the order of the features, or add a column of ids to both."
+        advice = "put them in the order of the features, or add a column of ids to both."
         raise ArgumentError("labels", problem, advice)
 
 
 def _is_reordered(found: Iterable[Any], expected: Iterable[Any]) -> bool:
-    """Return whether cells are the expected values in another order."""
+    """Return whether the found cells are the expected cells in another order."""
     theirs, ours = list(map(as_text, found)), list(map(as_text, expected))
     return theirs != ours and sorted(theirs) == sorted(ours)
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the columns to look for in a label file; the id column may be in both files."""
-    chosen = ("true_label", "split", "item", "group")
-    there = [name for name in chosen if getattr(choice, name) in columns]
-    return replace(choice, **dict.fromkeys(there))
+    """Return the choice for a label file: without columns that are in the features, except ids."""
+    roles = ("true_label", "split", "item", "group")
+    return replace(choice, **{role: None for role in roles if getattr(choice, role) in columns})
 
 
 def with_labels(
     columns: Columns, roles: ColumnRoles, joined: JoinedLabels, labels: Any
 ) -> tuple[Columns, ColumnRoles]:
-    """Return the columns of the features; columns of the label file are added for missing roles."""
-    found: dict[str, Any] = {"label": joined.roles.label}
+    """Return the columns of the features with the labels, and with columns for missing roles."""
+    names: dict[str, Any] = {"label": joined.roles.label}
     for role in ("true_label", "split", "item", "group"):
         ours, theirs = getattr(roles, role), getattr(joined.roles, role)
         if ours and theirs and role != "item":  # audit files contain the items too
             problem = f"and the features both have a column {theirs!r}"
             raise ArgumentError({"labels": labels}, problem, "rename one.")
-        found[role] = ours or theirs
-    taken = {name: joined.columns[name] for name in found.values() if name in joined.columns}
-    kept = {name: cells for name, cells in columns.items() if name != roles.label}
+        names[role] = ours or theirs
+    added = {name: joined.columns[name] for name in names.values() if name in joined.columns}
+    others = {name: cells for name, cells in columns.items() if name != roles.label}
     if roles.item is not None:
         check_item_order(joined, columns[roles.item].tolist())
-        taken.pop(roles.item, None)
-    return {**kept, **taken}, replace(roles, **found)
+        added.pop(roles.item, None)
+    return {**others, **added}, replace(roles, **names)
 
 
 def _opened(labels: Any) -> _LabelFile:
@@ -173,14 +176,14 @@ def _opened(labels: Any) -> _LabelFile:
             "the folder by `twohot extract`."
         )
         raise ArgumentError({"labels": path}, "is a folder", advice)
-    # An array has neither ids nor a column name.
     return _LabelFile(str(labels), file_cells(labels), is_file=path.suffix != ".npy")
 
 
 def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | None:
-    """Return the column of ids: named by the user (if the file has it) or by the features."""
-    is_there = bool(choice.id) and choice.id == ids.column and choice.id not in columns
-    if len(columns) == 1 or (choice.id is not None and not is_there):
+    """Return the column of ids in a label file: named by the user, or by the features."""
+    # The user may have named the column of ids of the features, which the label file need not have.
+    is_other = bool(choice.id) and choice.id == ids.column and choice.id not in columns
+    if len(columns) == 1 or (choice.id is not None and not is_other):
         return choice.id
     usual = [ids.column] if ids.column else []
     usual += ["id"] + ["path"] * (ids.kind == PATH)
@@ -190,35 +193,32 @@ def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | Non
 def _places(
     file: _LabelFile, roles: ColumnRoles, ids: RowIds, skipped: Collection[str]
 ) -> tuple[IntArray, RowIds]:
-    """Return for each label its row of the features (-1 for none), and the ids of these rows."""
-    named = roles.id or (ROW if ROW in file.columns and ids.kind == POSITION else None)
-    if named is None:
+    """Return for each label its row of the features (-1 for none), and the ids of the rows."""
+    column = roles.id or (ROW if ROW in file.columns and ids.kind == POSITION else None)
+    if column is None:
         return _places_in_order(file, ids, skipped), ids
-    cells = file.columns[named]
+    cells = file.columns[column]
     wanted = [as_text(cell) for cell in cells.tolist()]
-    if ids.kind != POSITION or named == ROW:
-        return ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped), ids
-    known = {*ids, *skipped}
-    if known.issuperset(wanted):
-        places = ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped)
-        rows = places[places >= 0]
-        # A permutation of 0, 1, … may be row positions or ids.
-        if len(rows) == len(ids) and np.any(np.diff(rows) < 0):
-            problem = f"{file.origin} has the positions of rows as ids {named!r}, in another order"
-            advice = f"rename the column to {ROW!r} if it has positions, else pass {{id_column}}."
-            raise ArgumentError("", problem, advice, id_column="")
-        return places, ids
-    places = _places_in_order(file, ids, skipped)
-    kept = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
-    return places, RowIds.of_column(named, cells[kept])
+    are_positions = ids.kind == POSITION and column != ROW
+    if are_positions and not {*ids, *skipped}.issuperset(wanted):  # they are new ids
+        places = _places_in_order(file, ids, skipped)
+        in_order = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
+        return places, RowIds.of_column(column, cells[in_order])
+    places = ids.places_of(wanted, f"{file.origin}, column {column!r},", known=skipped)
+    rows = places[places >= 0]
+    # A permutation of 0, 1, … may be positions of rows, or new ids.
+    if are_positions and len(rows) == len(ids) and np.any(np.diff(rows) < 0):
+        problem = f"{file.origin} has the positions of rows as ids {column!r}, in another order"
+        advice = f"rename the column to {ROW!r} if it has positions, else pass {{id_column}}."
+        raise ArgumentError("", problem, advice, id_column="")
+    return places, ids
 
 
 def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) -> IntArray:
-    """Return the rows of labels without ids; labels are in the order of the user's file."""
-    n_labels = len(next(iter(file.columns.values())))
+    """Return the rows of labels without ids, which are in the order of the user's file."""
+    n_labels, origin = len(next(iter(file.columns.values()))), file.origin
     if n_labels == len(ids) and (not file.is_file or isinstance(ids.values, range)):
         return np.arange(n_labels)
-    origin, n_rows = file.origin, len(ids)
     if ids.kind != POSITION and file.is_file:
         problem = f"{origin} has no column of ids, but the features have ids: {ids.in_words()}"
         advice = "add such a column, or name it by {id_column}."
@@ -227,12 +227,12 @@ def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) ->
     if {*ids, *skipped} != {*positions}:
         header = "the first line of a CSV file has the column names, not a label"
         advice = f"pass one per row ({header}), or add a column 'id' with the ids of the rows."
-        counts = f"{counted(n_labels, 'label')} for {n_rows} rows of features"
+        counts = f"{counted(n_labels, 'label')} for {len(ids)} rows of features"
         raise ValueError(f"{origin} has {counts}: {advice}")
     return ids.places_of(positions, origin, known=skipped)
 
 
-# Feature files with their own labels, or with those of a label file -------------------------------
+# Feature files, with the labels in the file or with other labels ----------------------------------
 
 
 def of_feature_file(
@@ -244,33 +244,33 @@ def of_feature_file(
     classes: Any,
 ) -> FeatureTable:
     """Return the table of a feature file; `labels`, if given, replace its labels."""
-    beside = replace(choice, label=None, id=None, item=None, group=None)
-    if beside != ColumnChoice() or classes is not None:
+    of_other_roles = replace(choice, label=None, id=None, item=None, group=None)
+    if of_other_roles != ColumnChoice() or classes is not None:
         problem = "the source is a feature file, which contains the roles of its columns"
         advice = "remove {classes} and the names of columns."
         raise ArgumentError("", problem, advice, classes=...)
     # A text that meant a missing label when the file was written is not a class.
     new = [text for text in missing_texts(missing) if text not in table.missing]
+    found = _without_classes(table, missing)
     if labels is not None:
-        new = [text for text in new if text not in {*map(as_text, table.classes)}]
-    else:
-        warn_of_unused(new, table.classes, table.label_column or "label")
-        _check_same_names(table, choice)
-        return _without_classes(table, missing)
-    return _relabelled(_without_classes(table, missing), labels, choice, new)
+        new = [text for text in new if text not in table.classes]
+        return _relabelled(found, labels, choice, new)
+    warn_of_unused(new, table.classes, table.label_column or "label")
+    _check_same_names(table, choice)
+    return found
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
-    """Return a table without the classes whose names are texts for a missing label.
+    """Return a table without the classes whose names mean a missing label.
 
-    Texts that meant a missing label when the table was made still mean a missing label.
+    These are the texts in `missing`, and those that were passed when the table was made.
     """
     texts = list(dict.fromkeys((*table.missing, *missing_texts(missing))))
     if not texts:
         return table
     table = replace(table, provenance={**table.provenance, "missing": texts})
-    is_kept = np.array([name not in texts for name in table.classes], dtype=bool)
-    return table if is_kept.all() else table.with_classes(is_kept)
+    is_class = np.array([name not in texts for name in table.classes], dtype=bool)
+    return table if is_class.all() else table.with_classes(is_class)
 
 
 def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
@@ -282,34 +282,34 @@ def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
         ("group", choice.group, None),
     ):
         if chosen not in (None, known):
-            own = f", whose {role} is {known!r}" if known else ""
-            problem = f"is for a separate label file, but the source is a feature file{own}"
-            advice = "pass {labels} too, or remove it."
+            stored = f" with the {role} column {known!r}" if known else ""
+            problem = f"is for a label file, but the source is a feature file{stored}"
+            advice = "pass {labels} too, or remove this name."
             raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
 
 
 def _relabelled(
     table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Iterable[str]
 ) -> FeatureTable:
-    """Return a table whose labels are replaced by those of a label file.
+    """Return a table with the labels of a label file.
 
     Warn of a text in `missing` that does not occur in the label file.
     """
-    known = table.ids, table.skipped_ids, lambda: table.coded
-    joined = join_labels(labels, choice, *known, own_name=table.label_column)
+    stored = table.ids, table.skipped_ids, lambda: table.coded
+    joined = join_labels(labels, choice, *stored, stored_name=table.label_column)
     if table.items is not None:
         check_item_order(joined, table.items)
     name, item = str(joined.roles.label), joined.roles.item
-    # A table without labels has no classes.
-    classes, said = table.classes or None, f"column {name!r}"
+    classes = table.classes or None  # a table without labels has no classes
     cells = joined.columns[name]
     warn_of_unused(missing, as_cells(cells, name).tolist(), name)
-    coded = code_by_name(cells, classes, name=said, missing=table.missing, extend=True)
+    how: dict[str, Any] = {"missing": table.missing, "extend": True}
+    coded = code_by_name(cells, classes, name=f"column {name!r}", **how)
     names = tuple(coded.classes.tolist())
     grouped = table.superclass is not None
-    made = new_classes(names, classes, grouped=grouped) if classes else ""
+    new = new_classes(names, classes, grouped=grouped) if classes else ""
     none = f"no label: {first_few(table.missing)}" if table.missing else ""
-    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, made, none]))
+    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, new, none]))
     changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
     if item is not None and (table.items is None or choice.item is not None):
         items = [as_text(cell) for cell in joined.columns[item].tolist()]
@@ -322,8 +322,7 @@ def _relabelled(
 def with_used_classes(table: FeatureTable) -> FeatureTable:
     """Return a table without the classes that have neither a given nor a true label.
 
-    Some classes of the features may not occur in the label file. If they were kept, an audit might
-    suggest them.
+    A label file may have fewer classes than the features. An audit should not suggest the others.
     """
     named = table.all_labels
     used = np.bincount(named[named != NO_LABEL], minlength=len(table.classes)) > 0

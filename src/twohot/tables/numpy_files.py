@@ -1,17 +1,14 @@
 """Read `.npy` and `.npz` files as columns.
 
-An archive contains features and labels, `X` and `y` for instance, or separate arrays per split, as
-in `X_train`, `y_train`, `X_test`, `y_test`, which are concatenated. It may also contain
-`classes`, `superclass` and `superclass_names`, which describe classes, not rows.
+An archive contains features and labels, for instance `X` and `y`. It may contain separate arrays
+per split, for instance `X_train`, `y_train`, `X_test`, `y_test`, which are concatenated. The arrays
+`classes`, `superclass` and `superclass_names` describe classes, not rows.
 """
 
-import lzma
 import math
-import tokenize
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +22,12 @@ from twohot.base import SURELY_HELD, ArgumentError, check_regular, memory_limit
 from twohot.tables.column_roles import FEATURES, LABELS, ColumnChoice, Columns, both_meant, pick
 
 # Check of the header of an array against the file size, before memory is allocated ----------------
-# A header may claim any shape: numpy would allocate that much memory before it finds that the
+# A header may declare any shape. numpy would allocate that much memory before it finds that the
 # numbers are missing. Arrays of Python objects are refused, because loading them could execute
 # any code.
 
 
-# Kinds of numpy types that a table can use: numbers and text.
+# Kinds of numpy types that a table can use: numbers, text and dates.
 KINDS = "biufcSUMm"
 
 
@@ -50,27 +47,10 @@ def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
         raise ValueError(f"{name} contains Python objects, which are not supported: {advice}")
     if dtype.kind not in KINDS or any(length < 0 for length in shape):
         raise ValueError(f"{name} is of shape {shape} and {dtype}, not an array of numbers or text")
-    claimed, there = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
-    if claimed > there:
-        holds = f"but the file contains {there}"
-        raise ValueError(f"{name} is of shape {shape}, which needs {claimed} bytes, {holds}")
-
-
-# Errors of numpy, zipfile and the decompressors for an invalid file.
-DAMAGE = (
-    ArithmeticError,
-    EOFError,
-    LookupError,
-    NotImplementedError,  # a compression that this Python does not support
-    RuntimeError,  # an encrypted member
-    SystemError,  # null bytes in the header, in some versions of Python
-    TypeError,
-    ValueError,
-    lzma.LZMAError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    needed, n_left = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
+    if needed > n_left:
+        has = f"but the file has {n_left} bytes of numbers"
+        raise ValueError(f"{name} is of shape {shape}, which needs {needed} bytes, {has}")
 
 
 def map_array(path: Path) -> NDArray[Any]:
@@ -102,9 +82,9 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 def _too_large(path: Path, unpacked: int) -> ArgumentError:
     """Return the error for an archive whose uncompressed arrays exceed the memory."""
-    sizes = f"{unpacked:,} bytes unpacked, but this process may use {memory_limit():,} in total"
-    problem = f"{path} contains arrays of {sizes}"
-    return ArgumentError("", problem, "write them by np.save, which is read in parts.")
+    limit = f"this process may use {memory_limit():,} bytes in total"
+    problem = f"{path} contains arrays of {unpacked:,} bytes unpacked, but {limit}"
+    return ArgumentError("", problem, "save the features by np.save: such files are read in parts.")
 
 
 def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
@@ -118,12 +98,15 @@ def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArr
 
 @contextmanager
 def _friendly(path: Path) -> Iterator[None]:
-    """Convert every error while reading a file to an error that names the file."""
+    """Convert errors about the content of a file to an error that names the file.
+
+    For an invalid file, numpy, zipfile and the decompressors raise a dozen kinds of errors.
+    """
     try:
         yield
-    except ArgumentError:
+    except (ArgumentError, MemoryError):
         raise
-    except (*DAMAGE, OSError) as error:
+    except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # errors of the operating system already name the file
         problem = f"{path} is truncated, or has more than arrays of numbers or strings ({error})"
@@ -131,10 +114,10 @@ def _friendly(path: Path) -> Iterator[None]:
 
 
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
-    """Return the columns of an archive, with splits concatenated, and the choice of columns.
+    """Return the columns of an archive with its splits concatenated, and the choice of columns.
 
-    The user may name an array of one split. If the user names `y_train_human`, then the labels of
-    the split `test` are `y_test_human`, or else `y_test`.
+    The user may name the array of one split. If it is `y_train_human`, the labels of the split
+    `test` are `y_test_human` if this array exists, else `y_test`.
 
     Examples
     --------
@@ -149,8 +132,8 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
     sizes = {split: len(arrays[name]) for split, name in features.items()}
     widths = {name: np.shape(arrays[name])[1] for name in features.values()}
     if len(set(widths.values())) > 1:
-        each = " and ".join(f"{name!r} has {width} columns" for name, width in widths.items())
-        raise ValueError(f"{each}: features of all splits must come from one backbone.")
+        found = " and ".join(f"{name!r} has {width} columns" for name, width in widths.items())
+        raise ValueError(f"{found}: extract the features of all splits by one backbone.")
     columns = {
         "X": np.concatenate([arrays[name] for name in features.values()]),
         "split": np.repeat(list(sizes), list(sizes.values())),
@@ -166,7 +149,7 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:
-    """Return the name of the features of each split; empty if all rows are in one array."""
+    """Return for each split the name of its features; empty if one array has all rows."""
     if not isinstance(chosen, str | None) or chosen in arrays:
         return {}
     bases = FEATURES if chosen is None else (chosen,)
@@ -183,21 +166,18 @@ def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict
 
 
 def _joined(
-    argument: str,
-    chosen: str | None,
-    usual: Sequence[str],
-    arrays: Columns,
-    sizes: Mapping[str, int],
+    argument: str, chosen: str | None, bases: Sequence[str], arrays: Columns, sizes: dict[str, int]
 ) -> NDArray[Any]:
-    """Return one column of all splits; None in the rows of a split without that array."""
-    if chosen is not None:
-        pick(argument, chosen, (), arrays)
-    words = [] if chosen is None else chosen.split("_")
+    """Return one column of all splits, for splits of these sizes.
+
+    A split may have no array with the chosen name or one of the `bases`. Its rows are then None.
+    """
+    words = (pick(argument, chosen, (), arrays) or "").split("_")
     parts: list[NDArray[Any]] = []
     for split, size in sizes.items():
-        own = "_".join(split if word in sizes else word for word in words)
-        others = [f"{base}_{split}" for base in usual]
-        name = own if own in arrays else pick(argument, None, others, arrays)
+        same = "_".join(split if word in sizes else word for word in words)
+        usual = [f"{base}_{split}" for base in bases]
+        name = same if same in arrays else pick(argument, None, usual, arrays)
         values = np.full(size, None) if name is None else np.asarray(arrays[name])
         if values.shape != (size,):
             problem = f"{name!r} has shape {values.shape} for the {size} rows of split {split!r}"

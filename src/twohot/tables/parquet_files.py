@@ -1,10 +1,10 @@
-"""Parquet files that form one table: a file, a folder of files, or several of them.
+"""Parquet files that form one table: files, folders of files, or several of both.
 
-Paths may be any that fsspec reads: local paths, or URLs such as s3://bucket/folder.
+fsspec reads their paths, which are local paths, or URLs such as s3://bucket/folder.
 
 Decoding a row group takes at least as long as a pass over it. So each row group is decoded once,
-and its features are stored in a scratch file for later passes. If there is no space for this file,
-row groups are decoded in every pass.
+and its features are stored in a temporary file for later passes. If there is no space for this
+file, row groups are decoded again in every pass.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -41,10 +41,11 @@ from twohot.tables.column_roles import ColumnChoice, assign_roles, choice_among,
 from twohot.tables.columns import frame_columns, stack_features
 
 SUFFIX = ".parquet"
-# Name of the record file in a folder of parts; it identifies the run and the number of parts.
+# A run of twohot writes its output as a folder of parts. This file in the folder records the run
+# and the number of parts.
 RECORD = "_twohot.json"
-# Size in bytes of a part, which is read, processed and written as a unit. Row groups of one file
-# are combined up to this size. A larger row group is a part of its own.
+# Bytes of a part, which is read, processed and written as a unit. A part consists of row groups of
+# one file that take at most this size together, or of one larger row group.
 PART_BYTES = 2**26
 # Number of first rows that are read to assign roles to the columns.
 HEAD_ROWS = 64
@@ -52,7 +53,7 @@ HEAD_ROWS = 64
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Files of one schema, sorted by name."""
+    """Files of one schema; files of a folder are sorted by name."""
 
     filesystems: Sequence[Any]  # of fsspec, one per file
     paths: Sequence[str]
@@ -60,7 +61,7 @@ class ParquetFiles:
 
     @cached_property
     def groups(self) -> list[tuple[int, int]]:
-        """The row groups in order: number of the file, and of the group in it."""
+        """The row groups in order, as the number of the file and of the group in the file."""
         counts = (footer.num_row_groups for footer in self.footers)
         return [(file, group) for file, count in enumerate(counts) for group in range(count)]
 
@@ -72,32 +73,32 @@ class ParquetFiles:
 
     @cached_property
     def parts(self) -> list[range]:
-        """Parts in order: ranges of row groups that are read together, which cover all groups."""
-        found: list[range] = []
+        """The parts in order, as ranges of row groups, which cover all groups."""
+        parts: list[range] = []
         file_before, n_bytes = -1, 0
         for number, (file, group) in enumerate(self.groups):
             size = self.footers[file].row_group(group).total_byte_size
             if file == file_before and n_bytes + size <= PART_BYTES:
-                found[-1] = range(found[-1].start, number + 1)
+                parts[-1] = range(parts[-1].start, number + 1)
                 n_bytes += size
             else:
-                found.append(range(number, number + 1))
+                parts.append(range(number, number + 1))
                 file_before, n_bytes = file, size
-        return found
+        return parts
 
     def digest(self) -> str:
-        """Return a digest of the rows, from footers and from file versions (size, time or tag).
+        """Return a digest of the footers and of what file systems tell about the files.
 
-        Footers are not enough, because they may stay equal after rows are reordered.
+        Two files with the same rows in another order may have equal footers.
         """
-        known = hashlib.sha256()
+        digest = hashlib.sha256()
         files = zip(self.filesystems, self.paths, self.footers, strict=True)
         for filesystem, path, footer in files:
             content = io.BytesIO()
             footer.write_metadata_file(content)
-            known.update(content.getvalue())
-            known.update(repr(_version_of(filesystem, path)).encode())
-        return known.hexdigest()
+            digest.update(content.getvalue())
+            digest.update(repr(_version_of(filesystem, path)).encode())
+        return digest.hexdigest()
 
     @property
     def schema(self) -> Any:
@@ -105,31 +106,30 @@ class ParquetFiles:
         return self.footers[0].schema.to_arrow_schema()
 
     def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
-        """Return the rows of a part as a pyarrow table; `columns` selects columns."""
-        tables = (self.read_group(each, columns) for each in self.parts[number])
+        """Return these columns of a part, by default all columns, as a pyarrow table."""
+        tables = (self.read_group(group, columns) for group in self.parts[number])
         return _load("pyarrow").concat_tables(tables)
 
     def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
-        """Return some or all columns of a row group, as a pyarrow table."""
+        """Return these columns of a row group, or all columns, as a pyarrow table."""
         file, group = self.groups[number]
         with self._opened(file) as stored:
             # One thread, because other threads read and compute at the same time.
             wanted = columns and list(columns)
             return stored.read_row_group(group, columns=wanted, use_threads=False)
 
-    def read_columns(self, columns: Sequence[str] | None = None) -> Any:
-        """Return some or all columns of all rows, as a pyarrow table."""
+    def read_columns(self, columns: list[str] | None = None) -> Any:
+        """Return these columns of all rows, by default all columns, as a pyarrow table."""
         tables = []
         for file in range(len(self.paths)):
             with self._opened(file) as stored:
                 # One thread: if a column is damaged, older versions of pyarrow may crash in the
                 # threads that read the other columns.
-                wanted = columns and list(columns)
-                tables.append(stored.read(columns=wanted, use_threads=False))
+                tables.append(stored.read(columns=columns, use_threads=False))
         return _load("pyarrow").concat_tables(tables)
 
     def head(self) -> Any:
-        """Return the first rows, as a pyarrow table."""
+        """Return the first rows of all columns, as a pyarrow table."""
         for file, footer in enumerate(self.footers):
             if footer.num_rows:
                 with self._opened(file) as stored:
@@ -139,19 +139,12 @@ class ParquetFiles:
         raise ArgumentError("source", f"has no rows in {files}", "pass files with rows.")
 
     def place_of(self, group: int) -> str:
-        """Return the location of a row group, for messages."""
+        """Return text on the location of a row group, for messages."""
         file, place = self.groups[group]
         return f"row group {place} of {self.paths[file]}"
 
-    @contextmanager
-    def _opened(self, file: int) -> Iterator[Any]:
-        """Open a file; errors about its content name the file."""
-        path, footer = self.paths[file], self.footers[file]
-        with (
-            _parquet_file(self.filesystems[file], path, footer) as stored,
-            _named(path, "is damaged"),
-        ):
-            yield stored
+    def _opened(self, file: int) -> AbstractContextManager[Any]:
+        return _opened(self.filesystems[file], self.paths[file], self.footers[file])
 
 
 def _load(module: str) -> Any:
@@ -159,11 +152,11 @@ def _load(module: str) -> Any:
 
 
 def open_files(sources: Sequence[Any]) -> ParquetFiles:
-    """Return the Parquet files of these paths; raise unless all have the same columns."""
+    """Return the Parquet files of these paths; raise if their columns differ."""
     _load("pyarrow.parquet")
     filesystems, paths, footers = [], [], []
     for filesystem, path in chain.from_iterable(_files_of(as_url(source)) for source in sources):
-        with _parquet_file(filesystem, path) as stored:
+        with _opened(filesystem, path) as stored:
             footers.append(stored.metadata)
         filesystems.append(filesystem)
         paths.append(path)
@@ -194,7 +187,7 @@ def is_parquet_source(source: Any) -> bool:
 
 
 def read_record(folder: Any) -> dict[str, Any] | None:
-    """Return the record of the run that wrote a folder; None if twohot did not write it."""
+    """Return the record of the run of twohot that wrote a folder; None if there is no record."""
     filesystem, path = file_system(f"{as_url(folder)}/{RECORD}")
     if not filesystem.exists(path):
         return None
@@ -222,44 +215,48 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         raise OSError(f"{source} is not a regular file: pass a regular file.")
     inside = map(PurePosixPath, found)
     # Skip files such as _SUCCESS, _metadata and unfinished files.
-    kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
-    paths = sorted(map(str, kept))
+    data = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
+    paths = sorted(map(str, data))
     if not paths:
         problem = f"{source} is a folder without {SUFFIX} files"
         raise ArgumentError("source", problem, "pass the folder with the files.")
     if record is not None and len(paths) < record["n_parts"]:
         problem = f"{source} has {len(paths)} of {record['n_parts']} parts"
-        advice = "run the command that wrote it again; it resumes where it stopped."
+        advice = "run the command that wrote it once more; it resumes where it stopped."
         raise ArgumentError("source", problem, advice)
     return [(filesystem, each) for each in paths]
 
 
 def _version_of(filesystem: Any, path: str) -> list[Any]:
     """Return the attributes of a file that change with its content, such as size and time."""
-    said = filesystem.info(path)
-    version = [said.get(name) for name in ("size", "ETag", "etag")]
+    info = filesystem.info(path)
+    version = [info.get(name) for name in ("size", "ETag", "etag")]
     with suppress(NotImplementedError):  # a web server may report no version
         version.append(filesystem.modified(path).isoformat())
     return version
 
 
-def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
+@contextmanager
+def _opened(filesystem: Any, path: str, footer: Any = None) -> Iterator[Any]:
+    """Open a Parquet file, whose footer may be known; errors about its content name the file."""
     with _named(path, "is not a Parquet file, or is truncated"):
         opened = filesystem.open(path, "rb")
-        return _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
+        stored = _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
+    with stored, _named(path, "is damaged"):
+        yield stored
 
 
 @contextmanager
 def _named(path: str, problem: str) -> Iterator[None]:
-    """Add the name of the file to errors of pyarrow."""
+    """Convert errors of pyarrow to errors that name the file and the problem."""
     arrow = _load("pyarrow").ArrowException
     with _reached(path):
         try:
             yield
         except (arrow, OSError) as error:
-            # For unreadable content, pyarrow raises an OSError without an error number.
-            of_content = type(error) is OSError and not error.errno
-            if isinstance(error, MemoryError) or not (isinstance(error, arrow) or of_content):
+            # For invalid content, pyarrow raises its own errors, or an OSError without a number.
+            is_invalid = isinstance(error, arrow) or (type(error) is OSError and not error.errno)
+            if isinstance(error, MemoryError) or not is_invalid:
                 raise
             why = " ".join(str(error).split())
             raise ValueError(f"{path} {problem} ({why}): write it again.") from error
@@ -269,7 +266,8 @@ def _named(path: str, problem: str) -> Iterator[None]:
 def _reached(path: str) -> Iterator[None]:
     """Convert errors of remote file systems to errors that name the file.
 
-    Local errors already name it. Clients of object stores may raise errors that are not OSErrors.
+    Errors of local files already name the file. Clients of object stores may raise errors that are
+    not OSErrors.
     """
     try:
         yield
@@ -306,10 +304,10 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
 
 
 class ParquetFeatures(PartedRows):
-    """Features of Parquet files, read part by part when needed.
+    """Features of Parquet files, read one row group at a time when they are indexed.
 
-    `columns` names the column of lists, or the numeric columns. `dtype` is the type of the rows
-    that are read.
+    `columns` names the column of lists, or the numeric columns. `dtype` is the type of the rows in
+    memory.
     """
 
     def __init__(
@@ -319,11 +317,11 @@ class ParquetFeatures(PartedRows):
         self.files = files
         self.columns = tuple(columns)
         self._decoded = np.zeros(self.n_parts, dtype=bool)  # whether a part is in the scratch file
-        self._scratch: IO[bytes] | None = None  # the scratch file, a temporary file without a name
-        self._turn = Lock()  # lock for the position in the scratch file
+        self._scratch: IO[bytes] | None = None  # temporary file of decoded rows, without a name
+        self._turn = Lock()  # for the position in the scratch file
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return the rows of a part: decode them the first time, then read the scratch file."""
+        """Return the rows of a row group; only the first call decodes them."""
         shape = int(self.bounds[number + 1] - self.bounds[number]), self.shape[1]
         if shape[0] == 0:
             return np.empty(shape, self.dtype)
@@ -339,24 +337,24 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def decode(self, number: int) -> NDArray[Any]:
-        """Decode and return the rows of a part, without storing them."""
+        """Return the decoded rows of a row group, without storing them."""
         table, place = self.files.read_group(number, self.columns), self.files.place_of(number)
-        names: Sequence[str] = ()
-        if len(self.columns) == 1:  # a column of lists
+        is_list = len(self.columns) == 1
+        if is_list:
             lists = list_rows(table.column(0), self.shape[1], place)
             rows = np.ascontiguousarray(lists, dtype=self.dtype)
         else:
-            names, rows = self.columns, np.empty((table.num_rows, self.shape[1]), self.dtype)
+            rows = np.empty((table.num_rows, self.shape[1]), self.dtype)
             for column, cells in enumerate(table.columns):
                 rows[:, column] = cells.to_numpy()
         try:
-            check_finite("X", rows, 0, columns=names)
+            check_finite("X", rows, 0, columns=() if is_list else self.columns)
         except NotFiniteError as error:
             raise NotFiniteError("X", f"{error.problem} of {place}", error.advice) from error
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        # The scratch file is not pickled: another process makes its own.
+        # The scratch file cannot be pickled: a copy in another process makes a new one.
         forgotten = {"_decoded": np.zeros(self.n_parts, dtype=bool), "_scratch": None}
         return super().__getstate__() | forgotten | {"_turn": None}
 
@@ -388,8 +386,8 @@ def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
     if np.any(lengths != width):
         row = int(np.argmax(lengths != width))
         found = f"{lengths[row]} numbers" if lengths[row] >= 0 else "no list"
-        problem = f"contains {found} at row {row} of {place}, but {width} numbers in others"
-        raise ArgumentError("X", problem, "drop the row, or make all features by one backbone.")
+        problem = f"contains {found} at row {row} of {place}, but {width} numbers in other rows"
+        raise ArgumentError("X", problem, "drop the row, or extract all features by one backbone.")
     chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
     return np.asarray(flat.reshape(-1, width))
@@ -400,15 +398,16 @@ def parquet_parts(
 ) -> tuple[dict[str, Any], ColumnChoice]:
     """Return the columns of Parquet files; features are one matrix that is read in parts.
 
-    Also return the choice of columns, which names this matrix as the feature column.
+    Also return the choice of columns, in which this matrix is the feature column. Columns that can
+    have no role by their name are not read.
     """
     files = open_files(sources)
     head = frame_columns(files.head())
-    named = assign_roles(head, replace(choice_among(head, choice), id="")).features
-    sample = stack_features(head, named)
-    features = ParquetFeatures(files, named, sample.shape[1], sample.dtype)
-    name = listed_columns(named)
+    names = assign_roles(head, replace(choice_among(head, choice), id="")).features
+    sample = stack_features(head, names)
+    features = ParquetFeatures(files, names, sample.shape[1], sample.dtype)
     by_name = replace(choice, features=None)
-    others = [each for each in head if each not in named and by_name.is_text(each)]
-    columns = dict(frame_columns(files.read_columns(others))) if others else {}
-    return {**columns, name: features}, replace(choice, features=name)
+    others = [name for name in head if name not in names and by_name.is_text(name)]
+    columns = frame_columns(files.read_columns(others)) if others else {}
+    listed = listed_columns(names)
+    return {**columns, listed: features}, replace(choice, features=listed)

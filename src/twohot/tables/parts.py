@@ -3,8 +3,8 @@
     _twohot.json        the record of the run, and the number of parts; written first
     part-00000.parquet  the rows of a part; a file exists only when it is complete
 
-Readers of Parquet folders ignore names that begin with `_`. Writing to a folder of another run, or
-with files of the user, is an error.
+Readers of Parquet folders ignore names that begin with `_`. A folder that contains parts of another
+run, or other files, is refused.
 """
 
 import hashlib
@@ -42,7 +42,6 @@ from twohot.rows import (
     split_index,
 )
 from twohot.tables.parquet_files import PART_BYTES, RECORD, SUFFIX, ParquetFeatures, read_record
-from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
@@ -52,7 +51,7 @@ AHEAD = 2
 
 @dataclass(frozen=True)
 class PartFolder:
-    """A folder with one output file per part, some of which may not be written yet."""
+    """A folder with one output file per part; some files may not be written yet."""
 
     url: str
     n_parts: int
@@ -64,20 +63,17 @@ class PartFolder:
     def missing(self) -> list[int]:
         """Return the parts that are not written yet."""
         *_, names = _content(self.url)
-        there = {f"{self.url}/{name}" for name in names}
-        return [number for number in range(self.n_parts) if self.path_of(number) not in there]
+        written = {f"{self.url}/{name}" for name in names}
+        return [number for number in range(self.n_parts) if self.path_of(number) not in written]
 
 
-def begin_parts(
-    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
-) -> PartFolder:
+def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> PartFolder:
     """Return a folder for the parts of a run; an unfinished folder of the same run is reused.
 
-    The folder is any path that fsspec writes. `about` is JSON that identifies the run, together
-    with the version of twohot. With `force`, parts of another run are replaced. `name` is the name
-    of the folder's argument in errors.
+    The folder is any path that fsspec writes. `about` identifies the run, together with the version
+    of twohot; its values are written as JSON. If `force`, parts of another run are replaced.
     """
-    check_parts(folder, about, n_parts, force=force, name=name)
+    check_parts(folder, about, n_parts, force=force)
     filesystem, path = file_system(as_url(folder))
     url, record = filesystem.unstrip_protocol(path), _record_of(about, n_parts)
     if read_record(folder) != record:
@@ -88,22 +84,20 @@ def begin_parts(
     return PartFolder(url, n_parts)
 
 
-def check_parts(
-    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
-) -> None:
-    """Raise in the cases in which `begin_parts` raises, without changing the folder."""
+def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+    """Raise if `begin_parts` would raise; the folder is not changed."""
     filesystem, path, names = _content(folder)
     if filesystem.exists(path) and not filesystem.isdir(path):
-        raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
-    record, there = _record_of(about, n_parts), read_record(folder)
-    if there is None and names:
+        raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
+    record, before = _record_of(about, n_parts), read_record(folder)
+    if before is None and names:
         problem = f"holds {names[0]!r}, which twohot did not write"
-        raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
-    if there is not None and there != record and not force:
-        others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
+        raise ArgumentError({"output": folder}, problem, "pass a new or an empty folder.")
+    if before is not None and before != record and not force:
+        others = [name for name in {**before, **record} if before.get(name) != record.get(name)]
         problem = f"holds parts of another run, which differs in {', '.join(others)}"
         advice = "choose another folder, or pass {force} to replace them."
-        raise FileThereError({name: folder}, problem, advice, force=True)
+        raise FileThereError({"output": folder}, problem, advice, force=True)
 
 
 def remove_parts(folder: Any) -> None:
@@ -139,10 +133,10 @@ def write_parts(
     tasks: ClusterTasks | None,
     done: Callable[[], None],
 ) -> None:
-    """Call a function that writes a part for each item of `calls`; call `done` after each.
+    """Call a function, which writes a part, with each entry of `calls`; then call `done`.
 
-    On a cluster, workers write the parts; a part that is lost with its worker is written again.
-    Arguments are sent shortly before they are needed.
+    If there are `tasks` of a cluster, its workers write the parts. A part that is lost with its
+    worker is written again. Arguments are sent shortly before they are needed.
     """
     if tasks is None:
         for call in calls:
@@ -162,14 +156,14 @@ def write_parts(
 
 
 def parts_in_words(folder: PartFolder, n_written: int) -> str:
-    """Return a text with the number of parts, and how many existed before."""
+    """Return a text with the number of parts, and of those that this run did not write."""
     before = folder.n_parts - n_written
-    there = f", {before} of them already there" if before else ""
-    return f"{counted(folder.n_parts, 'part')}{there}"
+    words = f", {before} of them already there" if before else ""
+    return f"{counted(folder.n_parts, 'part')}{words}"
 
 
 def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
-    """Return the record of a run as JSON types, equal to the record read from a file."""
+    """Return the record of a run in types of JSON, so that it equals what a file returns."""
     record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
     return dict(json.loads(json.dumps(record)))
 
@@ -185,11 +179,11 @@ def _content(folder: Any) -> tuple[Any, str, list[str]]:
 
 
 # Rows of a table, divided into the parts of its source; results are written in these parts -------
-# A part is some row groups of one Parquet file, or a block of rows of any other source. Parts do
-# not depend on which rows of the source are used, so a part may be empty.
+# A part consists of row groups of one Parquet file, or of consecutive rows of any other source.
+# Parts do not depend on which rows of the source are selected, so a part may be empty.
 
 
-# Number of rows read at once for the digest of a source.
+# Number of rows that are read at once for the digest of a source.
 BLOCK_ROWS = 10_000
 
 
@@ -199,7 +193,7 @@ class SourceParts:
 
     stored: Matrix  # all rows of the source
     index: IntArray  # (n_rows,), the selected rows, in order
-    bounds: IntArray  # (n_parts + 1,), position in the index of each part's first row, and the end
+    bounds: IntArray  # (n_parts + 1,): part i has the rows index[bounds[i] : bounds[i + 1]]
 
     @property
     def n_parts(self) -> int:
@@ -207,31 +201,31 @@ class SourceParts:
         return len(self.bounds) - 1
 
     def places(self, number: int) -> slice:
-        """Return the positions of a part's selected rows, counted among all selected rows."""
+        """Return the positions of a part's rows among the selected rows."""
         return slice(int(self.bounds[number]), int(self.bounds[number + 1]))
 
     def stored_rows(self, number: int) -> IntArray:
-        """Return the positions of a part's selected rows, counted among all rows of the source."""
+        """Return the positions of a part's selected rows in the source."""
         return self.index[self.places(number)]
 
     def digest(self) -> str:
-        """Return a digest of the rows: of the Parquet file versions, else of all selected rows."""
-        known = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
+        """Return a digest of the selected rows, for Parquet files without reading the rows."""
+        digest = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
         if isinstance(self.stored, ParquetFeatures):
-            known.update(self.stored.files.digest().encode())
-            known.update(repr(self.stored.columns).encode())
+            digest.update(self.stored.files.digest().encode())
+            digest.update(repr(self.stored.columns).encode())
         else:
             for block in blocks_of_rows(self.stored, self.index, BLOCK_ROWS):
-                known.update(np.ascontiguousarray(block).tobytes())
-        known.update(self.index.tobytes())
-        return known.hexdigest()
+                digest.update(np.ascontiguousarray(block).tobytes())
+        digest.update(self.index.tobytes())
+        return digest.hexdigest()
 
 
 def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
     """Return the rows of a table, divided into the parts of their source.
 
-    There are at least `n_least` parts. If the source has fewer row groups, each row group is a
-    part, because row groups are not divided.
+    There are at least `n_least` parts, if there are as many rows. The parts of Parquet files do not
+    depend on `n_least`.
     """
     selected = isinstance(features, SelectedRows)
     stored = features.X if selected else features
@@ -247,34 +241,26 @@ def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
 
 
 def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
-    """Return digests that identify a table: of its columns, its rows, and their ids and items."""
-    return {
-        "columns": table.columns_in_words,
-        "source": parts.digest(),
-        "ids": names_digest(table.ids, table.items),
-    }
-
-
-def names_digest(ids: RowIds, items: Sequence[str] | None = None) -> str:
-    """Return a digest of the row ids, with the items if known."""
+    """Return what identifies a table: roles of columns, and digests of rows, ids and items."""
     names = hashlib.sha256()
-    for first in range(0, len(ids), BLOCK_ROWS):
+    for first in range(0, table.n_rows, BLOCK_ROWS):
         block = slice(first, first + BLOCK_ROWS)
-        own = None if items is None else list(items[block])
-        names.update(json.dumps([list(map(str, ids.cells(block))), own]).encode())
-    return names.hexdigest()
+        items = None if table.items is None else list(table.items[block])
+        names.update(json.dumps([list(map(str, table.ids.cells(block))), items]).encode())
+    columns, source = table.columns_in_words, parts.digest()
+    return {"columns": columns, "source": source, "ids": names.hexdigest()}
 
 
 def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
-    """Yield rows of a source, given in ascending order, at most `size` at once."""
+    """Yield the rows at ascending positions of a source, at most `size` at once."""
     if not isinstance(stored, ParquetFeatures):
         for first in range(0, len(rows), size):
             yield np.asarray(stored[rows[first : first + size]])
         return
-    for group, own in split_index(rows, stored.bounds):
+    for group, places in split_index(rows, stored.bounds):
         decoded = stored.decode(group)
-        for first in range(0, len(own), size):
-            yield decoded[own[first : first + size]]
+        for first in range(0, len(places), size):
+            yield decoded[places[first : first + size]]
 
 
 # Features of a table as a Dask array; workers read the chunks -------------------------------------
@@ -283,9 +269,9 @@ def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
 def as_dask(features: Matrix, *, n_workers: int = 1, parts: SourceParts | None = None) -> Any:
     """Return features as a Dask array with one chunk per part of their source.
 
-    Workers read memory-mapped features and Parquet files when needed, so all workers must have
-    access to these paths. Features in memory are sent to the workers. Without `parts`, there is at
-    least one chunk per worker, but a row group of a Parquet file is never divided.
+    Workers read memory-mapped features and Parquet files when needed, so all workers need access to
+    these paths. Features in memory are sent to the workers. If `parts` is not given, there is at
+    least one chunk per worker, except for Parquet files.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")
@@ -315,16 +301,16 @@ def features_opener(stored: Matrix) -> Callable[[], Matrix]:
 def open_mapped(
     path: Any, first: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> NDArray[Any]:
-    """Return an array of a memory-mapped file that begins at the byte `first`."""
+    """Return the array that begins at the byte `first` of a file, memory-mapped."""
     n_bytes = dtype.itemsize + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     cells = np.memmap(path, np.uint8, "r", first, (n_bytes,))
     return np.ndarray(shape, dtype, cells, strides=strides)
 
 
 def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
-    """Return some rows of features, in their order."""
+    """Return the rows of features at ascending positions."""
     stored = opened()
-    blocks = list(blocks_of_rows(stored, rows, len(rows))) if len(rows) else []
+    blocks = list(blocks_of_rows(stored, rows, max(1, len(rows))))
     nothing = np.empty((0, stored.shape[1]), stored.dtype)
     return blocks[0] if len(blocks) == 1 else np.concatenate([nothing, *blocks])
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twohot.base import ArgumentError, as_text, check_regular, missing_texts
+from twohot.base import ArgumentError, Labels, as_text, check_regular, missing_texts
 from twohot.tables.column_roles import (
     ColumnChoice,
     ColumnRoles,
@@ -50,17 +50,17 @@ def read_table(
     ----------
     source : path or frame
         A `.features`, `.npz`, `.npy`, `.parquet`, `.csv` or `.tsv` file, or a pandas, polars or
-        pyarrow table. Features are one column of lists, or all numeric columns without another
-        role: neither ids nor an index. A folder of Parquet files, a list of such paths, a URL that
-        fsspec reads and a large Parquet file are read in parts: features stay in the files.
+        pyarrow table. Features are one column of lists, or all numeric columns that are neither ids
+        nor an index and have no other role. A folder of Parquet files, a list of such paths, a URL
+        that fsspec reads and a large Parquet file are read in parts: features stay in the files.
     labels : array, list, series or path, optional
-        Labels to use instead of those in `source`: one label per row, or a label file: `.csv` (the
-        first line has the column names), `.parquet` or `.npy`. Required for `.npy` sources. Label
-        files are joined by their column of ids, and rows that are not listed keep their label. A
-        pandas series must have the index of the data frame.
+        Labels to use instead of those in `source`: one label per row, or a label file. This is a
+        `.csv` file with the column names in its first line, a `.parquet` or a `.npy` file. Label
+        files are joined by their column of ids, and rows that they do not list keep their label. A
+        pandas series must have the index of the data frame. A `.npy` source needs `labels`.
     label_column : str, optional
-        Column of the labels; by default "label", "labels", "y", "target" or "class", and in a label
-        file also the name of the features' label column.
+        Column of the labels; by default "label", "labels", "y", "target" or "class". In a label
+        file, the default may also be the name of the features' label column.
     true_label_column : str, optional
         Column of labels known to be right; by default "true_label" or "true_labels", if it exists.
     feature_column : str or sequence of str, optional
@@ -71,25 +71,24 @@ def read_table(
         Column of paths or texts; by default "path", "text" or "item", if it exists.
     id_column : str, optional
         Column of row ids. By default "id", or a column whose name ends with "id" and whose values
-        all differ; else the index of a data frame; else the position of the row, from 0. Pass "" to
-        use positions.
+        all differ. If there is none, ids are the index of a data frame, else the positions of rows,
+        from 0. Pass "" to use positions.
     group_column : str, optional
-        Column of groups of rows: one patient, document or video. It is never a feature.
+        Column of groups: the rows of one patient, document or video. It is never a feature.
     classes : sequence or path, optional
-        The classes in order, or a text file with one per line; by default those of the file,
-        else the labels that occur: numbers by value, then text.
+        The classes in order, or a text file with one class per line. By default the classes that
+        the file lists, else the labels that occur: numbers by value, then text.
     missing : collection of str
-        Texts that mean a missing label, "NA" for instance. None, NaN, null and blank text always
-        mean a missing label. So do, for a feature file, the texts that were passed when the file
-        was made.
+        Texts that mean a missing label, for instance "NA". None, NaN, null and blank text always
+        mean a missing label. For a feature file, so do the texts that were passed when it was made.
     labelled : bool, default=True
         Whether labels are required. If False, a table without labels has -1 in every row.
 
     Returns
     -------
     FeatureTable
-        Features are copied only if the format requires it; those of a feature file are
-        memory-mapped. Its `notes` list columns that may have been read as features by mistake.
+        Features are copied only if the format requires it. Those of a feature file are
+        memory-mapped. `notes` lists columns that may have become features by mistake.
 
     Examples
     --------
@@ -115,7 +114,7 @@ def read_table(
 
 @contextmanager
 def errors_named(*paths: Path) -> Iterator[None]:
-    """Add file names to errors about the content of files, unless the error names a file.
+    """Add file names to errors about the content of files, unless an error names a file.
 
     Examples
     --------
@@ -148,42 +147,40 @@ def _table(
     found = read_source(source, choice if labels is None else replace(choice, label=None))
     if isinstance(found, FeatureTable):
         return of_feature_file(found, labels, choice, missing, classes=classes)
-    columns, own, about = found
+    columns, found_choice, about = found
     named = about.get("classes") if classes is None else _class_names(classes)
-    # If there is a label file, each column that the user named may be in either file.
-    roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
+    if labels is not None:  # a column that the user named may be in the label file
+        found_choice = choice_among(columns, found_choice)
+    roles = assign_roles(columns, found_choice)
     features = stack_features(columns, roles.features)
     ids = _row_ids(source, columns, roles, len(features))
     words = replace(roles, id=ids.column or None).in_words()
     if labels is not None:
         check_same_index("labels", labels, "source", pandas_index(source))
         given = None if roles.label is None else columns[roles.label]
-        joined = join_labels(
-            labels,
-            choice_beside(columns, choice),
-            ids,
-            (),
-            lambda: None if given is None else code_by_name(given, named, missing=missing),
-        )
+
+        def stored() -> Labels | None:
+            return None if given is None else code_by_name(given, named, missing=missing)
+
+        joined = join_labels(labels, choice_beside(columns, choice), ids, (), stored)
         columns, roles = with_labels(columns, roles, joined, labels)
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
-    # Labels may have new classes from a review, unless the user listed all classes.
+    # A label file may have new classes from a review, unless the user listed all classes.
     how = {"labelled": labelled, "extend": labels is not None and classes is None}
     table = table_from_columns(features, columns, roles, named, missing=missing, **how)
     if labels is not None and named is not None:
         known = [as_text(entry) for entry in named]
-        made = new_classes(table.classes, known, grouped="superclass" in about)
-        words = "; ".join(filter(None, [words, made]))
+        new = new_classes(table.classes, known, grouped="superclass" in about)
+        words = "; ".join(filter(None, [words, new]))
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
-        table = replace(
-            table, superclass=groups.codes, superclass_names=tuple(groups.classes.tolist())
-        )
-    # Features in a column of lists have no names.
+        group_names = tuple(groups.classes.tolist())
+        table = replace(table, superclass=groups.codes, superclass_names=group_names)
+    # The numbers in a column of lists have no names.
     names = list(roles.features) if columns[roles.features[0]].ndim == 1 else []
     # If the user named the features, there is no note on unusual columns.
     note = stray_note(names, features) if names and choice.features is None else ""
-    about_columns = {
+    origin = {
         "read_from": Path(source).name if isinstance(source, str | os.PathLike) else "",
         "columns": words,
         **roles.names,
@@ -191,12 +188,12 @@ def _table(
         "feature_columns": names,
         "notes": [note] if note else [],
     }
-    provenance = {name: value for name, value in about_columns.items() if value}
+    provenance = {name: value for name, value in origin.items() if value}
     return replace(table, ids=ids, provenance=provenance)
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:
-    """Return the ids of a column, else those of a data frame's index, else positions."""
+    """Return ids from a column, else from the index of a data frame, else positions."""
     if roles.id is not None:
         return RowIds.of_column(roles.id, columns[roles.id])
     index = pandas_index(source)

@@ -1,9 +1,9 @@
 """Row ids, which identify rows in all files, from the user's file to the corrected file.
 
-An id is the text in the user's id column. Without such a column, it is the position of the row in
-the file (from 0, without the header). The id of an image is its path below the folder. If a row is
-left out (it could not be read, for instance), the ids of other rows do not change. Values are
-joined to rows by ids, never by order.
+The id of a row is the text in the user's column of ids. If there is no such column, the id is the
+position of the row in the file, from 0, without the header. The id of an image is its path below
+the folder. If a row is left out, for instance because it cannot be read, the ids of other rows do
+not change. Values are joined to rows by ids, never by order.
 """
 
 from collections import Counter
@@ -56,27 +56,26 @@ class RowIds:
 
     @classmethod
     def of_column(cls, column: str, cells: Any, *, argument: str = "") -> "RowIds":
-        """Return the ids in a user's column; raise if some are missing or equal.
+        """Return the ids in a user's column; raise if ids are missing or equal.
 
-        Errors name `argument`, or else the column.
+        Errors name `argument` if it is given, else the column.
         """
-        ids = cls(cells, COLUMN, column)
-        check_named(ids.values, argument or f"column {column!r}")
+        ids, name = cls(cells, COLUMN, column), argument or f"column {column!r}"
+        check_named(ids.values, name)
         texts = list(ids)
         empty, twice = [row for row, text in enumerate(texts) if not text], _repeated(texts)
         if empty:
             problem = f"has no id in {counted(len(empty), 'row')} (row {first_few(empty)}, from 0)"
         elif twice:
             rows = first_few(row for row, text in enumerate(texts) if text == twice[0])
-            more = f", and {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
+            more = f"; {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
             problem = f"holds {twice[0]!r} more than once (in rows {rows}, from 0{more})"
         else:
             return ids
+        advice = "name another column by {id_column}, or pass '' to use the positions of rows."
         if argument:
             advice = "pass a different id per row, or remove it to use the index or positions."
-            raise ArgumentError(argument, problem, advice)
-        advice = "name another column by {id_column}, or pass '' to use the positions of rows."
-        raise ArgumentError(f"column {column!r}", problem, advice, id_column=...)
+        raise ArgumentError(name, problem, advice, id_column=...)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -88,7 +87,7 @@ class RowIds:
     def __getitem__(self, rows: slice | Sequence[int] | NDArray[Any]) -> list[str]: ...
 
     def __getitem__(self, rows: Any) -> str | list[str]:
-        """Return the id of a row; a list of ids for a slice, several rows or a mask."""
+        """Return the id of a row; for a slice, a list of rows or a mask, a list of ids."""
         if isinstance(rows, int | np.integer):
             return as_text(self.values[rows])
         return list(self.take(np.arange(len(self))[rows]))
@@ -97,15 +96,15 @@ class RowIds:
         return map(as_text, self.values)
 
     def take(self, rows: Sequence[int] | IntArray) -> "RowIds":
-        """Return the ids of some rows."""
+        """Return the ids of the rows at these positions."""
         values: Any = self.values
-        # Index arrays and pandas indices directly, to keep their type.
-        listed = isinstance(values, Sequence)
-        taken = [values[row] for row in rows] if listed else values[np.asarray(rows)]
+        # Arrays and pandas indices are indexed as a whole, to keep their type.
+        is_sequence = isinstance(values, Sequence)
+        taken = [values[row] for row in rows] if is_sequence else values[np.asarray(rows)]
         return RowIds(taken, self.kind, self.column)
 
     def cells(self, rows: slice) -> Any:
-        """Return the ids of some rows for a typed column: as numbers if possible, else as text."""
+        """Return the ids of a slice of rows as cells of a file: integers if possible, else text."""
         values = self.values[rows]
         if self.kind == POSITION:
             return np.asarray(values, dtype=np.int64)
@@ -116,26 +115,27 @@ class RowIds:
     def places_of(
         self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
     ) -> IntArray:
-        """Return the row with each wanted id; -1 for an id that only `known` contains.
+        """Return the position of the row with each wanted id; -1 for other ids that are `known`.
 
         Raises
         ------
         ArgumentError
-            The message lists the invalid ids: ids in `origin` without a row, ids twice in `origin`,
-            or ids that two rows share.
+            If an id of `origin`, the place of the wanted ids in errors, belongs to no row or occurs
+            twice, or if two rows have the same id. The message lists these ids.
         """
         listed = list(wanted)
         place = {text: row for row, text in enumerate(self)}
-        if len(place) < len(self):  # a file may contain anything
+        if len(place) < len(self):  # possible for ids of a feature file that was changed
             twice = _repeated(list(self))
             problem = f"{counted(len(twice), 'id')} of the rows occur more than once"
-            raise ArgumentError("", f"{problem} ({first_few(twice)})", "give every row its own id.")
+            raise ArgumentError("", f"{problem} ({first_few(twice)})", "give each row another id.")
         place |= {text: -1 for text in known if text not in place}
-        strangers = [text for text in listed if text not in place]
-        if strangers:
-            few = f"{counted(len(strangers), 'id')} that no row has ({first_few(strangers)})"
+        unknown = [text for text in listed if text not in place]
+        if unknown:
+            few = f"{counted(len(unknown), 'id')} that no row has ({first_few(unknown)})"
             problem = f"{origin} has {few}; ids are {self.in_words()}"
-            raise ArgumentError("", problem, "remove these lines, or pass the data they belong to.")
+            advice = "remove these lines, or pass the data to which they belong."
+            raise ArgumentError("", problem, advice)
         twice = _repeated(listed)
         if twice:
             problem = f"{origin} has {counted(len(twice), 'id')} more than once"

@@ -44,8 +44,8 @@ class FeatureTable:
     """Features and labels of the same rows.
 
     `labels` are the given labels, which are used for training and may be wrong. `true_labels` are
-    labels known to be right, because noise was added on purpose or a person checked them. They are
-    only used on request.
+    labels known to be right: a person checked them, or they are the labels before noise was added.
+    They are only used on request.
 
     Examples
     --------
@@ -71,10 +71,10 @@ class FeatureTable:
     split_names: tuple[str, ...] = ()  # for instance ("train", "test")
     items: Sequence[str] | None = None  # (n_rows,), the path or text of each row
     item_kind: str = ""  # "image" (items are paths), "text", or "" if unknown
-    true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: not known
+    true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: unknown
     ids: RowIds = POSITIONS  # (n_rows,), the name of each row in the user's data
     groups: NDArray[Any] | None = None  # (n_rows,), group of each row; not stored in feature files
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # how the table was made, as JSON
 
     def __repr__(self) -> str:
         n_rows, n_features = self.features.shape
@@ -85,7 +85,7 @@ class FeatureTable:
         return f"<FeatureTable: {size}, {classes}{rest}>"
 
     def __post_init__(self) -> None:
-        """Raise if the fields have different numbers of rows or classes."""
+        """Raise if fields differ in their numbers of rows or classes."""
         if len(self.features.shape) != 2:
             advice = "pass one row of features per sample, in two dimensions."
             raise ArgumentError("features", f"has shape {tuple(self.features.shape)}", advice)
@@ -119,7 +119,7 @@ class FeatureTable:
 
     @property
     def columns_in_words(self) -> str:
-        """The roles of the columns in the user's table, as text; empty if unknown."""
+        """The roles of the columns in the user's table, as text."""
         words = str(self.provenance.get("columns") or f"id: {self.ids.in_words()}")
         if words.startswith("features: "):
             return words
@@ -152,7 +152,7 @@ class FeatureTable:
 
     @property
     def skipped_ids(self) -> tuple[str, ...]:
-        """Ids of the user's rows that could not be read and are missing in the table."""
+        """Ids of rows of the user that could not be read and are not in the table."""
         return tuple(entry["id"] for entry in self.provenance.get("skipped", ()) if "id" in entry)
 
     @property
@@ -162,13 +162,14 @@ class FeatureTable:
 
     @property
     def given_labels(self) -> NDArray[Any]:
-        """The given labels by name (n_rows,), None for rows without a label."""
+        """The names of the given labels (n_rows,); None for rows without a label."""
         return self.coded.values
 
     def chosen_split(self, split: str | None = None) -> str | None:
-        """Return the split to use: `split`, or by default "train" if it exists; None for all rows.
+        """Return the name of the split that `split` means, or None for all rows.
 
-        "all" means all rows, unless a split has this name.
+        By default, it is "train" if the table has this split, else all rows. "all" means all rows,
+        unless the table has a split of this name.
         """
         if split is None:
             return TRAINING if TRAINING in self.split_names else None
@@ -194,7 +195,8 @@ class FeatureTable:
     def merge_spellings(self) -> "FeatureTable":
         """Return the table with one class for labels that differ only in spelling.
 
-        The most frequent spelling is kept. If two are equally frequent, the first in order is kept.
+        The class has the most frequent spelling. If several are equally frequent, it has the
+        spelling that is first among the classes.
 
         Examples
         --------
@@ -207,17 +209,17 @@ class FeatureTable:
         merged_into = np.arange(len(self.classes))
         for first, *others in spelling_groups(Labels(self.all_labels, self.coded.classes)):
             merged_into[others] = first
-        is_kept = merged_into == np.arange(len(merged_into))
-        if is_kept.all():
+        remains = merged_into == np.arange(len(merged_into))
+        if remains.all():
             return self
-        merged = np.flatnonzero(~is_kept)
+        merged = np.flatnonzero(~remains)
         spellings = {self.classes[code]: self.classes[merged_into[code]] for code in merged}
-        table = self.with_classes(is_kept, merged_into)
+        table = self.with_classes(remains, merged_into)
         return replace(table, provenance={**self.provenance, "spellings": spellings})
 
     @property
     def all_labels(self) -> IntArray:
-        """The given labels, then the true ones if there are any."""
+        """The given labels, then the true labels if there are any."""
         if self.true_labels is None:
             return self.labels
         return np.concatenate([self.labels, self.true_labels])
@@ -225,15 +227,15 @@ class FeatureTable:
     def with_classes(
         self, is_kept: NDArray[np.bool_], merged_into: IntArray | None = None
     ) -> "FeatureTable":
-        """Return the table with some of its classes; other labels are removed or merged.
+        """Return the table with fewer classes: those with a true `is_kept` (n_classes,).
 
-        `is_kept` (n_classes,) selects the classes. Labels of other classes become missing. If
-        `merged_into` (n_classes,) is given, they become the class at this position instead.
+        Labels of other classes become missing. If `merged_into` (n_classes,) is given, they become
+        labels of the class at this position instead.
         """
         place = np.where(is_kept, np.cumsum(is_kept) - 1, NO_LABEL)
         if merged_into is not None:
             place = place[merged_into]
-        # Rows without a label have code -1, the last entry.
+        # Rows without a label have the code -1, which selects the last entry.
         place = np.append(place, NO_LABEL)
         return replace(
             self,
@@ -244,28 +246,30 @@ class FeatureTable:
         )
 
     def take(self, rows: ArrayLike) -> "FeatureTable":
-        """Return the table of some rows: a mask, or positions in any order.
+        """Return the table of selected rows: a mask, or positions in any order.
 
         Features are not copied. Consecutive rows are a view of the same array or memory map. Other
-        rows, and rows of a source that is read in parts, are gathered when they are used.
+        rows, and rows of a source that is read in parts, are read when they are used.
         """
         # An empty list would become an array of floats.
         chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
-        features = SelectedRows(self.features, chosen)
-        if np.array_equal(chosen, np.arange(self.n_rows)):
+        first = chosen[0] if chosen.size else 0
+        are_consecutive = np.array_equal(chosen, np.arange(first, first + len(chosen)))
+        if are_consecutive and len(chosen) == self.n_rows:
             features = self.features
-        elif chosen.size and not isinstance(self.features, GatheredRows):
-            first = chosen[0]
-            if np.array_equal(chosen, np.arange(first, first + len(chosen))):
-                features = self.features[first : first + len(chosen)]
-        codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels", "groups")}
-        taken = {name: array[chosen] for name, array in codes.items() if array is not None}
+        elif are_consecutive and chosen.size and not isinstance(self.features, GatheredRows):
+            features = self.features[first : first + len(chosen)]
+        else:
+            features = SelectedRows(self.features, chosen)
+        names = ("labels", "split", "true_labels", "groups")
+        arrays = {name: getattr(self, name) for name in names}
+        taken = {name: array[chosen] for name, array in arrays.items() if array is not None}
         items = None if self.items is None else tuple(self.items[row] for row in chosen)
         ids = self.ids.take(chosen)
         return replace(self, features=features, items=items, ids=ids, **taken)
 
 
-# Labels of a table as positions in its classes ----------------------------------------------------
+# Labels by the names of classes, or by positions in a list of classes -----------------------------
 
 
 def code_by_name(
@@ -276,12 +280,12 @@ def code_by_name(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> Labels:
-    """Return coded labels, like `code_labels`, but with class names as text.
+    """Return coded labels, like `code_labels`, but with the names of classes as text.
 
-    If no class in `classes` has a whole number as its name, then labels that are whole numbers are
-    positions in `classes`, and -1 means no label. This includes whole numbers written as text, as
-    in a CSV file. If `extend`, an unknown name becomes a new class after the others. If all labels
-    are unknown, an error is raised, because the labels probably belong to other rows.
+    If `classes` are given and none of their names is a whole number, labels that are whole numbers
+    are positions in `classes`, and -1 means no label. The numbers may be text, as in a CSV file. If
+    `extend`, unknown names become new classes after the others. If all names are unknown, an error
+    is raised, because the labels probably belong to other rows.
 
     Examples
     --------
@@ -295,7 +299,7 @@ def code_by_name(
     if classes is None:
         return code_labels(labels, name=name, missing=missing, by_name=True)
     names = [as_text(entry) for entry in check_classes(list(classes)).tolist()]
-    positions = _positions(labels, names, name, missing)
+    positions = code_positions(labels, names, name, missing)
     if positions is not None:
         return positions
     if extend:
@@ -317,12 +321,15 @@ def code_given_and_true(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> tuple[Labels, Labels | None]:
-    """Return the given labels and, if their column exists, the true labels, with equal classes."""
+    """Return the labels of the two columns, with the same classes; None if `true_label` is None.
+
+    The other parameters are those of `code_by_name`.
+    """
     how: dict[str, Any] = {"missing": missing, "extend": extend}
     names = [name for name in (label, true_label) if name is not None]
     if missing:
         cells = [as_cells(columns[name], name).tolist() for name in names]
-        # Labels may be positions in the classes.
+        # If labels are positions in the classes, the texts are names of classes.
         named = () if classes is None else classes
         warn_of_unused(missing_texts(missing), chain(*cells, named), label)
     given, *others = (
@@ -333,28 +340,24 @@ def code_given_and_true(
     # A class may occur only among the true labels.
     true = others[0]
     found = list(dict.fromkeys([*given.classes.tolist(), *true.classes.tolist()]))
-    every = np.array(sorted(found, key=order_key) if classes is None else found, dtype=object)
-    return given.among(every), true.among(every)
+    both = np.array(sorted(found, key=order_key) if classes is None else found, dtype=object)
+    return given.among(both), true.among(both)
 
 
 def warn_of_unused(missing: Iterable[str], labels: Iterable[object], label: str) -> None:
     """Warn of texts in `missing` that do not occur in a column of labels: they may be misspelt."""
-    there = {as_text(cell) for cell in labels if not is_missing(cell)}
-    unused = [text for text in missing if text not in there]
+    present = {as_text(cell) for cell in labels if not is_missing(cell)}
+    unused = [text for text in missing if text not in present]
     if unused:
         occur = "occurs" if len(unused) == 1 else "occur"
         nowhere = f"{first_few(unused)} {occur} nowhere in the label column {label!r}"
         warnings.warn(f"{nowhere}: check the texts that mean no label.", stacklevel=2)
 
 
-def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) -> NDArray[Any]:
-    """Replace labels that are positions in `classes` by names; return other labels unchanged."""
-    coded = _positions(cells, [as_text(entry) for entry in classes], name, ())
-    return cells if coded is None else coded.values
-
-
-def _positions(labels: Any, names: list[str], name: str, missing: Collection[str]) -> Labels | None:
-    """Return labels that are positions in `names`; None if the labels are names.
+def code_positions(
+    labels: Any, names: list[str], name: str, missing: Collection[str] = ()
+) -> Labels | None:
+    """Return coded labels if the labels are positions in `names`; None if they are names.
 
     Raise if a position is out of range.
     """
@@ -385,8 +388,8 @@ def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) 
     """Return a note on classes that a label file adds; raise if they would need a superclass."""
     new = [name for name in classes if name not in known]
     if new and grouped:
-        none = f"{first_few(new)} {'is' if len(new) == 1 else 'are'} in none"
-        problem = f"the table has superclasses, but {none}"
+        are = f"{first_few(new)} {'is' if len(new) == 1 else 'are'}"
+        problem = f"{are} in none of the superclasses of the table"
         advice = "remove the labels of these rows, or pass features without superclasses."
         raise ArgumentError("", problem, advice)
     return f"new classes: {first_few(new)}" if new else ""

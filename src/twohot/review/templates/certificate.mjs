@@ -297,27 +297,27 @@ export function progressLine(checked, { until, estimate, alpha }) {
   const sure = `${percentOf(1 - alpha, 1)}`;
   if (!review.hasBound) {
     const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
-    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are ${remaining.left < remaining.nRows ? "still " : ""}wrong. The bound appears with the first random row.`;
+    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are ${remaining.left < remaining.nRows ? "still " : ""}wrong. After the first row that is drawn at random, the page shows a bound.`;
   }
-  const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure})`;
+  const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure} confidence)`;
   const target = percentOf(until, 1);
-  if (checked.isReached) return `${said}; ${target} is reached.`;
+  if (checked.isReached) return `${said}; the target of ${target} is reached.`;
   const needed = checked.needed();
-  return needed === null ? `${said}; ${remaining.unsure} rows marked “Not sure” are more than ${target}.`
-    : `${said}; about ${needed.toLocaleString("en")} more decisions for ${target}.`;
+  return needed === null ? `${said}; the target of ${target} cannot be reached, because ${remaining.unsure} rows are marked “Not sure”.`
+    : `${said}; about ${needed.toLocaleString("en")} more decisions are needed to reach ${target}.`;
 }
 
 /* The result of the second looks. */
 export function correctionLine(checked) {
   if (!checked.twice) return "The certificate assumes that the verdicts are right: no row is shown twice.";
-  if (!checked.review.hasBound) return "Every repair and some kept labels are shown a second time, to correct the bound for reviewer errors.";
+  if (!checked.review.hasBound) return "Rows with a changed label, and some of the other rows, are shown a second time. Then the bound is corrected for errors of the reviewer.";
   const corrected = checked.corrected();
   const n = checked.waiting.length;
-  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown a second time before the bound is corrected for reviewer errors.`;
+  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown a second time. Then the bound is corrected for errors of the reviewer.`;
   const { nRows } = checked.review.remaining;
-  const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
-  if (corrected.bound === null) return `${disagreement}: too many differ, or there are too few second looks, for a corrected bound.`;
-  return `${disagreement}. With reviewer errors counted, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong. This assumes that the reviewer errs equally often on all rows.`;
+  const disagreement = `Second verdicts differ on about ${percentOf(corrected.disagreement, 1, 1)} of the rows`;
+  if (corrected.bound === null) return `${disagreement}. There is no corrected bound: too many verdicts differ, or there are too few second verdicts.`;
+  return `${disagreement}. If errors of the reviewer are counted, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong. This assumes that the reviewer errs equally often on all rows.`;
 }
 
 /* ---- a certificate as a file ---- */

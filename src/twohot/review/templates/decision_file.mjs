@@ -53,7 +53,7 @@ export function changesFromCsv(text) {
     const i = importedRow(line);
     const { decision, written = [] } = changes.get(i) ?? {};
     const made = line.decision === OPEN ? undefined : importedDecision(i, line, code);
-    if (decision && made && !sameOutcome(decision, made, spellings)) throw new Error(`row ${line.id} is decided twice`);
+    if (decision && made && !sameOutcome(decision, made, spellings)) throw new Error(`row ${line.id} has two different decisions`);
     if (made) checkReviewer(i, line, made, spellings);
     if (line.note && !written.includes(line.note)) written.push(line.note);
     changes.set(i, { decision: decision ?? (made && signed({ ...made, reviewer: line.reviewer })), written });
@@ -70,7 +70,7 @@ function importedLine(header, fields, number) {
   const line = Object.fromEntries(header.map((name, place) => [name, fields[place]]));
   if (line.report !== report.report && line.report !== report.report + SETTLED) throw new Error(`the decisions belong to report ${line.report}, and this page is report ${report.report}`);
   line.reviewer = stripped(line.reviewer ?? "");
-  if ([...line.reviewer].length > MOST_NAME || CONTROL.test(line.reviewer)) throw new Error(`decision ${number} has a reviewer's name of more than one line or ${MOST_NAME} characters`);
+  if ([...line.reviewer].length > MOST_NAME || CONTROL.test(line.reviewer)) throw new Error(`decision ${number} has a reviewer's name with more than one line or more than ${MOST_NAME} characters`);
   return line;
 }
 
@@ -93,7 +93,7 @@ function checkReviewer(i, line, made, spellings) {
   const before = answerOf(i).decision;
   const owner = before?.reviewer ?? reviewer.name;
   if (!before || !owner || !line.reviewer || isSameName(owner, line.reviewer) || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
-  throw new Error(`${owner} and ${line.reviewer} decided row ${line.id} differently: pass both files to twohot apply, which lists such rows to settle`);
+  throw new Error(`${owner} and ${line.reviewer} decided row ${line.id} differently: pass both files to twohot apply, which writes a page to settle such rows`);
 }
 
 /* Compare names without case, as twohot apply does. */

@@ -100,7 +100,7 @@ export function verdictList(i) {
   const chosen = decisions.get(i);
   const line = ([name, label], place) => {
     const isTaken = chosen !== undefined && (label === null ? chosen.kind === "exclude" : chosen.label === label);
-    const button = element("button", { type: "button", tabIndex: -1, title: `Decide like ${name}`, "aria-pressed": String(isTaken) },
+    const button = element("button", { type: "button", tabIndex: -1, title: `Take the decision of ${name}`, "aria-pressed": String(isTaken) },
       element("bdi", { className: "who", textContent: name }), label === null ? element("span", { className: "excluded", textContent: "excluded" }) : labelChip(label, label === report.given[i] ? "given" : label === report.suggested[i] ? "suggested" : "other", `chosen by ${name}`));
     Object.assign(button.dataset, { action: "verdict", place });
     return element("li", {}, button);
@@ -228,7 +228,7 @@ export function nearest(i, kind, heading) {
   };
   return element("div", { className: "nearest" }, heading,
     pairs.length ? element("ol", {}, ...pairs.map((pair) => neighbour(pair[0], remark(pair))))
-      : element("p", { className: "remark", textContent: "none with an unsuspicious label" }));
+      : element("p", { className: "remark", textContent: "There is no such row with an unsuspicious label." }));
 }
 
 /* Near-duplicates, then the nearest rows with the suggested and with the given label. */

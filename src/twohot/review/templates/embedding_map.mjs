@@ -212,7 +212,7 @@ function readPoint(k, isSaid = false) {
     group && element("p", { textContent: `group ${report.map.groups[group[k] - 1] || "(blank)"}` }),
     i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
     i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
-    element("small", { textContent: i >= 0 ? "Click or press Enter to open it" : "Not flagged: not in the review" }),
+    element("small", { textContent: i >= 0 ? "Click or press Enter to open the row" : "This row is not in the review" }),
   ].filter(Boolean));
   const [left, top] = toPixels(x[k], y[k]);
   const [width, height] = size();
@@ -323,7 +323,7 @@ function showLegend() {
   const largest = new Set([...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a)).slice(0, MOST_ENTRIES));
   const entries = plot.colours.order.filter((code) => largest.has(code)).map((code) => legendEntry(code, counts.get(code)));
   const more = counts.size - entries.length;
-  byId("map-legend").replaceChildren(...entries, ...(more ? [element("li", { className: "remark", textContent: `and ${more.toLocaleString("en")} smaller ones` })] : []));
+  byId("map-legend").replaceChildren(...entries, ...(more ? [element("li", { className: "remark", textContent: `and ${more.toLocaleString("en")} smaller categories` })] : []));
   byId("map-legend").querySelector("button").tabIndex = 0;
 }
 

@@ -46,7 +46,7 @@ function undoLast() {
   const rows = undo();
   const place = page.view.indexOf(rows[0]);
   if (place >= 0) goTo(place);
-  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : rows.length ? `${rows.length} decisions undone` : "Spellings: undone");
+  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : rows.length ? `${rows.length} decisions undone` : "Change of spellings undone");
 }
 
 function onListClick(event) {

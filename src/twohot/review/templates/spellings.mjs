@@ -12,7 +12,7 @@ function groupLine(group) {
   const isDone = isMerged(group);
   const spelling = ([code, text, count]) => element("span", { className: "spelling" }, element(code === into ? "strong" : "span", {}, element("bdi", { textContent: text })),
     element("small", { textContent: counted(count, "row") }));
-  const button = element("button", { type: "button", "aria-pressed": String(isDone), title: isDone ? "Keep them as separate classes" : `Write all as ${name}` },
+  const button = element("button", { type: "button", "aria-pressed": String(isDone), title: isDone ? "Keep these spellings as separate classes" : `Give all these rows the label ${name}` },
     isDone ? "✓ Merged" : "Merge", element("span", { className: "visually-hidden", textContent: ` into ${name}` }));
   button.addEventListener("click", () => {
     sayMerged(className(into), toggleMerge(group), isMerged(group));
@@ -22,6 +22,6 @@ function groupLine(group) {
 }
 
 function sayMerged(name, n, isDone) {
-  if (!isDone) return say(`The spellings of ${name} are separate classes again${n ? `; ${counted(n, "row")} open again` : ""}.`);
-  say(`Merged into ${name}${n ? `; ${counted(n, "suggestion")} accepted that only ${n === 1 ? "differs" : "differ"} in spelling (press u to undo)` : ""}.`);
+  if (!isDone) return say(`The spellings of ${name} are separate classes again${n ? `; ${counted(n, "row")} ${n === 1 ? "is" : "are"} undecided again` : ""}.`);
+  say(`Merged into ${name}${n ? `; accepted ${counted(n, "suggestion")} that ${n === 1 ? "differs" : "differ"} only in spelling (press u to undo)` : ""}.`);
 }

@@ -100,7 +100,7 @@ function load() {
   untaken = log.length < entries.length ? entries : null;
   goesOn = false;
   show();
-  if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} ignored: of another review, or after a missing part.`);
+  if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} ignored: they belong to another review, or earlier verdicts are missing.`);
 }
 
 /* ---- decisions ---- */
@@ -271,7 +271,7 @@ function listen() {
   on("relabel-cancel", "click", () => byId("relabel").close());
   on("relabel", "submit", onRelabel);
   byId("class-names")?.append(...classOrder.map((code) => element("option", { value: className(code) })));
-  byId("key-list").append(...[...Object.values(VERDICTS).map(([, meaning, key]) => [key, meaning]), ["u", "Undo the last verdict"], ["?", "This help"]]
+  byId("key-list").append(...[...Object.values(VERDICTS).map(([, meaning, key]) => [key, meaning]), ["u", "Undo the last verdict"], ["?", "Show this help"]]
     .flatMap(([key, meaning]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: meaning })]));
   document.addEventListener("keydown", onKey);
   /* Another window changed the same review. */

@@ -119,7 +119,7 @@ export function showPage() {
   const first = firstOfPage();
   const rows = page.isDone ? [] : page.view.slice(first, first + pageSize());
   const shown = rows.map(makeRow);
-  byId("list").replaceChildren(page.isDone ? doneView() : !shown.length ? element("p", { className: "empty", textContent: N_ROWS ? "No row matches." : "No label was flagged." })
+  byId("list").replaceChildren(page.isDone ? doneView() : !shown.length ? element("p", { className: "empty", textContent: N_ROWS ? "No row matches the filters." : "No label was flagged." })
     : page.layout === "focus" ? shown[0] : page.layout === "table" ? tableOf(shown) : element("ol", { className: "cards" }, ...shown));
   for (const pager of [byId("pager-top"), byId("pager-bottom")]) pager.replaceChildren(...pagerParts(first, rows.length));
   markCurrent();
@@ -242,11 +242,11 @@ export function setLayout(name) {
 
 const OPTIONS = {
   finding: [[FLAGGED, "wrong labels"], ...report.findings.map((finding, number) => [number, finding.name]), ["", "all rows"]],
-  given: [["", "any label"], ...classOrder.map((code) => [code, shownName(code)])],
-  suggested: [["", "any suggested"], ...classOrder.map((code) => [code, shownName(code)])],
+  given: [["", "any given label"], ...classOrder.map((code) => [code, shownName(code)])],
+  suggested: [["", "any suggestion"], ...classOrder.map((code) => [code, shownName(code)])],
   decision: [["", "any decision"], ["open", "undecided"], ["decided", "decided"], ["accept", "accepted"], ["reject", "given label kept"], ["second", "second candidate taken"],
     ["relabel", "relabelled"], ["new_class", "new class"], ["exclude", "excluded"], ["noted", "with a note"]],
-  close: [["", "all"], [1, "close call"], [0, "not close"]],
+  close: [["", "all rows"], [1, "only close calls"], [0, "no close calls"]],
   confidence: [["", "any"], ...CONFIDENCES.map((least) => [least, `${least / 10} % and up`])],
 };
 /* Filters that offer only classes that occur. */
