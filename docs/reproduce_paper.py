@@ -93,7 +93,10 @@ def verdicts_of(name: str) -> list[str]:
 def summary_of(report: Report) -> str:
     """Return how many claims of the paper have which verdict, as a table."""
     counts = Counter(verdict.answer for _, verdict in report.chosen(of_paper=True))
-    rows = [f"| {sign} {answer} | {counts[answer]} |" for answer, sign in report.signs.items()]
+    rows = [
+        f"| {sign} {answer.replace('when', 'when a condition holds')} | {counts[answer]} |"
+        for answer, sign in report.signs.items()
+    ]
     return "\n".join(["| verdict | claims of the paper |", "|---|---|", *rows])
 
 

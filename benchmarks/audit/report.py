@@ -113,31 +113,44 @@ def people(rows: Rows) -> list[Row]:
 AT_LEAST, AT_MOST = 1, -1
 # Requirements: name, side of the bounds, bounds, and format of the numbers.
 REQUIRED = (
-    ("test accuracy minus best peer, points: mean / worst", AT_LEAST, (4.5, -2.0), "+.1f"),
     (
-        "test accuracy minus the better of LogisticRegression and CleanLearning: mean / worst",
+        "test accuracy minus that of the best peer, in points: mean / worst setting",
         AT_LEAST,
         (4.5, -2.0),
         "+.1f",
     ),
-    ("F1 of the flags minus better rule, points: mean / worst", AT_LEAST, (9.0, -5.0), "+.1f"),
-    ("clean labels: per cent flagged, mean", AT_MOST, (3.0,), ".1f"),
     (
-        "labels of people: error of the estimated share of wrong labels, mean",
+        (
+            "test accuracy minus that of the better of LogisticRegression and CleanLearning, in "
+            "points: mean / worst setting"
+        ),
+        AT_LEAST,
+        (4.5, -2.0),
+        "+.1f",
+    ),
+    (
+        "F1 of the flags minus that of the better rule, in points: mean / worst setting",
+        AT_LEAST,
+        (9.0, -5.0),
+        "+.1f",
+    ),
+    ("clean labels: percentage of flagged labels, mean", AT_MOST, (3.0,), ".1f"),
+    (
+        "labels of people: absolute error of the estimated fraction of wrong labels, mean",
         AT_MOST,
         (0.06,),
         ".3f",
     ),
     (
-        "the interval contains the true share of wrong labels: per cent of the settings",
+        "percentage of settings whose interval contains the true fraction of wrong labels",
         AT_LEAST,
         (95.0,),
         ".1f",
     ),
     (
         (
-            f"share of wrong labels among the flags with `precision={PRECISION}`: worst setting "
-            f"with at least {PRECISE_ROWS} flags"
+            f"fraction of the labels flagged with `precision={PRECISION}` that are wrong: worst "
+            f"setting with at least {PRECISE_ROWS} flags"
         ),
         AT_LEAST,
         (0.85,),
@@ -145,8 +158,9 @@ REQUIRED = (
     ),
     (
         (
-            "labels of people: largest difference between `probability_wrong` and the share of "
-            "wrong labels in a tenth of the rows: mean of the settings / worst setting"
+            "labels of people: largest difference between the mean `probability_wrong` of a tenth "
+            "of the rows and the fraction of their labels that are wrong: mean of the settings / "
+            "worst setting"
         ),
         AT_MOST,
         (0.12, 0.12),

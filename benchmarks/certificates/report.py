@@ -108,29 +108,35 @@ def requirements(found: Found) -> list[Target]:
     cells = [each for record in once for each in record.result.lists]
     return [
         target(
-            "mean FDP of the list, in every cell",
+            "mean FDP of the lists of each cell",
             "≤ q + 3 standard errors",
             [each.fdp <= each.fdr + 3 * each.error for each in cells],
             lambda held: f"in {sum(held)} of {len(held)} cells",
         ),
         target(
-            "mean FDP over all cells, at q = .05 / .1 / .2",
+            "mean FDP of all cells, at q = .05 / .1 / .2",
             "≤ q",
             [pooled(cells, fdr) <= fdr for fdr in RATES if cells],
             lambda _: " / ".join(f"{pooled(cells, fdr):.3f}" for fdr in RATES),
         ),
-        _missed_target(found, "a bound at any threshold is missed, worst cell", MORE_DRAWS),
-        _missed_target(found, "the same, the worst cell again", REPEATED_DRAWS),
+        _missed_target(
+            found,
+            "fraction of draws in which a bound fails at any threshold: worst cell",
+            MORE_DRAWS,
+        ),
+        _missed_target(found, "the same for the worst cell, simulated again", REPEATED_DRAWS),
         *(_power_target(found, fdr) for fdr in RATES),
         _covered_target(
             found,
-            "the bound on what remains is above the truth at every look, worst setting",
+            "fraction of reviews in which the bound on the remaining wrong labels holds after "
+            "every look: worst setting",
             COVERAGE_REVIEWS,
         ),
-        _covered_target(found, "the same, the worst setting again", REPEATED_REVIEWS),
+        _covered_target(found, "the same for the worst setting, simulated again", REPEATED_REVIEWS),
         *_cost_targets(found),
         target(
-            "the corrected bound is above the truth, 2 % errors, worst procedure",
+            "fraction of reviews in which the corrected bound holds, if the reviewer errs on 2 % "
+            "of the looks: worst procedure",
             "≥ 0.95",
             [_covers(record.result.corrected, record.result) >= 0.95 for record in found.erring],
             lambda _: (
@@ -204,14 +210,15 @@ def _cost_targets(found: Found) -> list[Target]:
     }
     return [
         target(
-            "looks until at most 1 % of the labels are wrong (mean), divided by 1.3 × wrong labels "
-            "+ 300: worst dataset",
+            "mean number of looks until at most 1 % of the labels are wrong, divided by (1.3 × "
+            "number of wrong labels + 300): worst dataset",
             "≤ 1",
             [_over_allowed(each) <= 1 for each in first.values()],
             lambda _: f"{max(map(_over_allowed, first.values())):.2f}",
         ),
         target(
-            "looks at right labels, divided by those in random order: worst dataset",
+            "number of looks at right labels, divided by this number for rows in random order: "
+            "worst dataset",
             "≤ 0.12",
             [share <= 0.12 for share in shares.values()],
             lambda _: f"{max(shares.values()):.3f}",

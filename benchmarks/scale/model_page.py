@@ -91,7 +91,7 @@ def store_table(passes: Records) -> str:
         for each in passes
         for name, bound in [STORES[each["store"]]]
     ]
-    return table(["store", "CPU, s", "ratio", "required at most"], rows)
+    return table(["storage", "CPU time, s", "ratio", "largest allowed ratio"], rows)
 
 
 def in_words(record: Mapping[str, Any]) -> str:
@@ -100,8 +100,8 @@ def in_words(record: Mapping[str, Any]) -> str:
         in_bytes(record[name]) for name in ("bytes_of_features", "limit", "peak_resident")
     )
     return (
-        f"A fit of {size} of features in a process limited to {limit} of addresses peaked at "
-        f"{peak} of memory (`benchmarks/scale/out_of_core.py`)."
+        f"A process with a limit of {limit} of address space fitted {size} of features. Its peak "
+        f"memory was {peak} (`benchmarks/scale/out_of_core.py`)."
     )
 
 
@@ -117,7 +117,7 @@ def fit_table(dask_ml: Records) -> str:
         for each in dask_ml
     ]
     stopped = ['dask-ml, `solver="admm"`, its default', "more than 200, stopped", "", ""]
-    return table(["fit", "wall, s", "CPU, s", "gradient"], [*rows, stopped])
+    return table(["fit", "wall time, s", "CPU time, s", "gradient"], [*rows, stopped])
 
 
 def worker_table(passes: Records) -> str:
@@ -135,8 +135,12 @@ def worker_table(passes: Records) -> str:
         ]
         for one in passes
     ]
-    head = ["workers", "wall, s", "CPU of the busiest worker, s", "of all workers", "scheduler"]
-    return table([*head, "client", "memory of a worker", "of the scheduler"], rows)
+    cpu = [
+        f"CPU time of {name}, s"
+        for name in ("the busiest worker", "all workers", "the scheduler", "the client")
+    ]
+    memory = [f"memory of {name}" for name in ("a worker", "the scheduler")]
+    return table(["workers", "wall time, s", *cpu, *memory], rows)
 
 
 def job_of(record: Mapping[str, Any]) -> Job:
@@ -153,10 +157,10 @@ def rates_in_words(rates: Rates, busiest: Sequence[float]) -> str:
     measured = (
         f"Measured: {rates.per_class * nano:.3f} ns per row, class and feature; "
         f"{rates.per_feature * nano:.2f} ns per row and feature; "
-        f"{rates.worker_task * milli:.1f} ms of its worker and "
+        f"{rates.worker_task * milli:.1f} ms of the worker and "
         f"{rates.scheduler_task * milli:.1f} ms of the scheduler per chunk; sums are added at "
-        f"{rates.adding / 1e9:.1f} GB/s. By these rates the busiest worker above takes "
-        f"{expected} s."
+        f"{rates.adding / 1e9:.1f} GB/s. With these rates, the model predicts {expected} s for "
+        "the busiest of one and of two workers above."
     )
     assumed = (
         f"Assumed: {rates.bandwidth / 1e9:.2f} GB/s between two machines, 512 features in float16, "
@@ -189,8 +193,8 @@ def straggler_table(rates: Rates) -> str:
         seconds = [f"{simulated(one, rates, delay):.1f}" for delay in DELAYS]
         held = in_bytes(fan_in * one.sum_bytes)
         rows.append([str(fan_in), str(len(one.levels)), held, *seconds])
-    names = [f"pass, s, delay {delay:g}" for delay in DELAYS]
-    return table(["sums added at once", "levels", "memory of these", *names], rows)
+    names = [f"s per pass, delay {delay:g}" for delay in DELAYS]
+    return table(["sums per task", "levels of tasks", "memory of these sums", *names], rows)
 
 
 def simulated(job: Job, rates: Rates, delay: float = USUAL_DELAY) -> float:

@@ -42,15 +42,16 @@ def render(results: Results, details: str, figure: str) -> str:
         "# Speed and memory of fits",
         (
             "After this page you know how many passes and how much time a fit takes, compared with "
-            "scikit-learn, SGD and bare matrix products. A pass reads the features once and does "
-            "two matrix products. [The solver](explanation/solver.md) explains how it saves passes."
+            "scikit-learn, SGD and the matrix products alone. A *pass* reads the features once and "
+            "does two matrix products. A *round* is one fit: the teacher, or a student on its "
+            "outputs. [The solver](explanation/solver.md) explains how few passes are enough."
         ),
         target_table(targets(results)),
         f"![Passes of a teacher, and time over that of a probe]({figure})",
         (
             f"*Left: passes of a teacher to a relative gradient of {FINE:g} on real features. "
-            "Right: CPU time of other methods and of the bare products, over that of "
-            "`LinearProbe`.*"
+            "Right: CPU time of other methods, and of the matrix products alone, divided by that "
+            "of `LinearProbe`.*"
         ),
         _machine(results),
         (
@@ -110,11 +111,10 @@ def _machine(results: Results) -> str:
     words = (
         "`make bench` writes this page from the records of its runs. `make bench FEATURES=DIR` "
         "adds the real features, which are not part of the project. The runs took "
-        f"{counted(max(1, round(results.minutes)), 'minute')} on: {machine}. Passes are counts, "
-        "which differ by about one between processors. Times are medians of ratios of runs taken "
-        "in turn. "
-        f"{NOISE_RATE:.0%} of the labels are wrong, at random. BLAS has one thread unless a row "
-        "says otherwise."
+        f"{counted(max(1, round(results.minutes)), 'minute')} on this machine: {machine}. The "
+        "numbers of passes differ by about one between processors. Times are medians of ratios of "
+        f"runs, measured in turn. {NOISE_RATE:.0%} of the labels are wrong, at random. BLAS has "
+        "one thread unless a row states otherwise."
     )
     if results.quick:
         words += (

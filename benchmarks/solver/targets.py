@@ -45,30 +45,31 @@ def targets(results: Results) -> list[Target]:
     weak, strong = Penalty("ridge", 10), Penalty("ridge", 100)
     return [
         _rounds(
-            "passes of a cross-entropy round at relative gradient 1e-6 / 1e-4, synthetic, "
-            "λ 5e-5 and 5e-4",
+            "passes of a cross-entropy round to a relative gradient of 1e-6 / 1e-4, synthetic "
+            "features, λ 5e-5 and 5e-4",
             [entry for entry in results.rounds if entry.problem == MAIN_NAME],
             (16, 11),
         ),
         _rounds("the same on real features, ridge 100", _on_real(results, strong), (22, 15)),
         limited(
-            "passes of a teacher at 1e-6 on real features, ridge 10: Caltech-101 / all others",
+            "passes of a teacher to 1e-6 on real features, ridge 10: Caltech-101 / all others",
             Limit(most_passes(_teachers(results, weak, SLOWEST), FINE), 40),
             Limit(most_passes(_teachers(results, weak, *_others()), FINE), 24),
         ),
         limited(
-            "passes of teacher + 6 students + PLL (cross-entropy) at 1e-6, synthetic, λ 5e-5",
+            "total passes of teacher, 6 students and two-hot student (cross-entropy) to 1e-6, "
+            "synthetic features, λ 5e-5",
             Limit(total_passes(results, MAIN_NAME, Penalty("l2", 5e-5)), 120),
         ),
         limited(
-            "passes of generalised cross-entropy on given labels at 1e-4, its start included: "
-            "synthetic / real features, ridge 10",
+            "passes of generalised cross-entropy on given labels to 1e-4, with the fit that it "
+            "starts from: synthetic / real features, ridge 10",
             Limit(most_passes(_generalized(results, MAIN_NAME), COARSE), 25),
             Limit(most_passes(_generalized(results, *REAL), COARSE), 40),
         ),
         *_time_targets(results),
         limited(
-            "memory above X in MB: synthetic / with many classes",
+            "memory of a fit in MB, without the features: synthetic / with many classes",
             Limit(_peak(results, MAIN_NAME), 60, form="{:.0f}"),
             Limit(_peak(results, MANY_NAME), 250, form="{:.0f}"),
         ),
@@ -120,7 +121,7 @@ def _time_targets(results: Results) -> list[Target]:
     fits = [r for r in results.gemm if r.clock == "CPU" and "blocks" in r.note]
     return [
         limited(
-            "CPU of a fit over that of its matrix products, one thread: "
+            "CPU time of a fit, divided by that of its matrix products, one thread: "
             + " / ".join(ratio.name for ratio in fits),
             *(
                 Limit(ratio.value, 1.3 if MAIN_NAME in ratio.name else 1.8, form="{:.2f}")
@@ -128,13 +129,14 @@ def _time_targets(results: Results) -> list[Target]:
             ),
         ),
         limited(
-            "CPU of scikit-learn's lbfgs (float64) over ours, teacher at the same gradient: "
-            "synthetic / BANKING77 at ridge 10",
+            "CPU time of scikit-learn's lbfgs (float64), divided by that of `LinearProbe` to the "
+            "same gradient: synthetic / BANKING77 at ridge 10",
             Limit(_lbfgs(results, MAIN_NAME), 7, at_least=True, form="{:.1f}"),
             Limit(_lbfgs(results, "BANKING77"), 11, at_least=True, form="{:.1f}"),
         ),
         limited(
-            "CPU of 200 epochs of SGD at one learning rate over ours, teacher at 1e-6, synthetic",
+            "CPU time of 200 epochs of SGD at one learning rate, divided by that of `LinearProbe` "
+            "to 1e-6, synthetic features",
             Limit(_named(results.sgd, MAIN_NAME), 40, at_least=True, form="{:.0f}"),
         ),
     ]

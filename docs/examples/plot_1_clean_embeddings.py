@@ -2,8 +2,8 @@
 Clean a dataset of embeddings
 =============================
 
-After this page you can find the wrong labels of a dataset and correct them, and train a classifier
-that tolerates them.
+After this page you can find and correct the wrong labels of a dataset, and train a classifier that
+tolerates wrong labels.
 
 The data are scikit-learn's digits: 1,797 small images. Their 64 grey values serve as embeddings.
 We replace about 30 % of the labels by wrong ones, so we can count how many of them are found.
@@ -31,17 +31,15 @@ print(f"{len(labels)} rows, {noise.flipped.sum()} with a wrong label")
 # %%
 # Find the wrong labels
 # ---------------------
-# Call ``find_label_issues``. It predicts each row with classifiers that were not trained on it. A
-# classifier that was trained on a wrong label may have memorised it.
+# Call ``find_label_issues``. It predicts each row with classifiers that were not trained on this
+# row, because a classifier may memorise a wrong label.
 
 from twohot import find_label_issues
 
 issues = find_label_issues(embeddings, labels)
 least, most = issues.noise_interval
 print(f"flagged: {issues.n_issues}")
-print(
-    f"estimated share of wrong labels: {issues.noise_rate:.1%}, between {least:.1%} and {most:.1%}"
-)
+print(f"estimated wrong labels: {issues.noise_rate:.1%}, between {least:.1%} and {most:.1%}")
 
 # %%
 # The true labels are known here, so we can compute precision and recall.
@@ -51,15 +49,15 @@ print(f"of the flagged labels {noise.flipped[flagged].mean():.1%} are wrong")
 print(f"of the wrong labels {flagged[noise.flipped].mean():.1%} are flagged")
 
 # %%
-# Look at them
-# ------------
+# Look at the suspicious labels
+# -----------------------------
 # ``to_pandas`` returns one line per row of the data, in the same order. These labels are the most
 # suspicious:
 
 issues.to_pandas().sort_values("probability_wrong", ascending=False).head()
 
 # %%
-# Above every image: the given label, and the suggestion.
+# The title of each image shows the given label and the suggestion.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -72,12 +70,12 @@ for row, axis in zip(doubtful, axes.flat, strict=True):
     axis.axis("off")
 
 # %%
-# Correct them
-# ------------
+# Correct the labels
+# ------------------
 # ``corrected_labels`` accepts the suggestion for every flagged row whose label is probably wrong,
 # unless two suggestions are about equally probable. On your own data, review the labels first:
 # ``issues.report("report.html")`` writes a page for the review, and
-# ``issues.apply("decisions.csv")`` returns the labels after it.
+# ``issues.apply("decisions.csv")`` returns the reviewed labels.
 
 corrected = issues.corrected_labels()
 print(f"wrong before: {np.mean(labels != true_labels):.1%}")
@@ -87,7 +85,7 @@ print(f"wrong after:  {np.mean(np.asarray(corrected).astype(int) != true_labels)
 # Or train on the noisy labels
 # ----------------------------
 # ``AutoProbe`` tries several classifiers for noisy labels and combines those that predict held-out
-# labels best. It needs no clean labels. Measure it on the clean test rows:
+# labels best. It needs no clean labels. Measure its accuracy on the clean test rows:
 
 from sklearn.linear_model import LogisticRegression
 
@@ -100,10 +98,11 @@ print(f"LogisticRegression: accuracy {plain.score(test_embeddings, test_labels):
 
 # %%
 # The gain is large because the wrong labels are random. If few labels are wrong, there is no gain.
-# The errors of people are harder to find. :doc:`plot_5_will_it_help` shows how to check your data
+# Errors made by people are harder to find. :doc:`plot_5_will_it_help` shows how to check your data
 # first. :doc:`/explanation/limits` lists the limits.
 #
-# ``choice_`` lists all candidates, and their agreement with held-out labels:
+# ``choice_`` lists all classifiers that were tried. *Agreement* is the fraction of held-out labels
+# that they predict.
 
 print(probe.choice_)
 

@@ -88,8 +88,8 @@ for row, axis in zip(issues, axes.flat, strict=False):
 # Sort the images
 # ---------------
 # After a review, export the decisions and pass them to ``twohot apply decisions.csv …``. Without a
-# review, ``--accept-all`` accepts all suggestions with at least this probability. The new folder
-# contains hard links, which take no space. The old folder is unchanged.
+# review, ``--accept-all 0.5`` accepts all suggestions with a probability of at least 50 %. The new
+# folder contains hard links, which take no space. The old folder is unchanged.
 
 run("twohot apply --accept-all 0.5 --audit audit --to photos -o photos_sorted")
 

@@ -36,8 +36,9 @@ print(f"{len(truth)} labels, {noise.flipped.mean():.1%} of them wrong")
 # %%
 # The gate
 # --------
-# ``--fail-above 5%`` exits with code 3 if more than 5 % of the labels are certainly wrong. Then the
-# build stops. ``run`` executes a command. On your command line, type the command itself.
+# The audit estimates a range for the fraction of wrong labels. If the lower end of the range is
+# above 5 %, ``--fail-above 5%`` exits with code 3, and the build stops. ``run`` executes a command.
+# On your command line, type the command itself.
 
 
 def run(command):
@@ -55,8 +56,8 @@ code = run("twohot audit features.npy --labels labels.csv -o before --quiet --fa
 assert code == 3
 
 # %%
-# Correct the labels, and run it again
-# ------------------------------------
+# Correct the labels, and run the gate again
+# ------------------------------------------
 # Review ``before/report.html``, or accept all suggestions with a high probability. Then the build
 # passes.
 
@@ -67,9 +68,8 @@ assert code == 0
 # %%
 # Why it passes
 # -------------
-# The audit estimates the share of wrong labels, and a range. By default the gate compares the lower
-# end of the range with the limit, so that it does not fail by chance. ``--fail-on upper`` is
-# strict: it passes only if the whole range is below the limit.
+# By default, the gate compares the lower end of the range with the limit, so that it does not fail
+# by chance. ``--fail-on upper`` is stricter: it passes only if the upper end is at most the limit.
 
 import matplotlib.pyplot as plt
 
@@ -81,6 +81,6 @@ for place, name in enumerate(["before", "after"]):
     axis.plot([least, most], [place, place], color=colour, linewidth=8, solid_capstyle="butt")
     axis.plot(100 * found["noise_rate"], place, "o", color="k")
 axis.axvline(5, color="#888888", linestyle=":")
-axis.set(xlabel="wrong labels, %: estimate, range, and the limit", xlim=(0, None))
+axis.set(xlabel="wrong labels, % (dot: estimate; bar: range; dotted: limit)", xlim=(0, None))
 axis.set_yticks([0, 1], ["before: fails", "after: passes"])
 _ = axis.set_ylim(1.6, -0.6)

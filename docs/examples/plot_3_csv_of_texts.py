@@ -72,7 +72,7 @@ def run(command):
 # %%
 # Extract the features
 # --------------------
-# The line ``Columns`` lists the columns that are used, and for what.
+# The line ``Columns`` of the output lists the role of each column.
 
 run("twohot extract functions.csv --backbone minilm -o functions.features --quiet")
 
@@ -90,7 +90,7 @@ shown = ["item", "given_label", "predicted_label", "probability_wrong"]
 issues[issues["is_label_issue"]].nlargest(8, "probability_wrong")[shown]
 
 # %%
-# The estimated share of wrong labels in each class:
+# The estimated fraction of wrong labels in each class:
 
 import matplotlib.pyplot as plt
 
@@ -104,7 +104,7 @@ _ = axis.set(xlabel="labels estimated to be wrong, %")
 # ------------------------
 # On your own data, review ``audit/report.html`` first, and pass the decisions: ``twohot apply
 # decisions.csv …``. Here, accept all suggestions with a probability of at least 80 %. The new
-# file has the corrected labels, and the old ones in another column.
+# file has the corrected labels. The column ``given_label`` has the old labels.
 
 run("twohot apply --accept-all 0.8 --audit audit --to functions.csv -o functions_clean.csv")
 clean = pd.read_csv(folder / "functions_clean.csv")

@@ -9,8 +9,8 @@ correct the label column. Everything that twohot returns has the index of your d
 # %%
 # A data frame
 # ------------
-# scikit-learn's digits: 64 columns of grey values, a column of labels, and an index of names. A
-# fifth of the labels is wrong, and some are missing.
+# The data frame has scikit-learn's digits: 64 columns of grey values, a column of labels, and an
+# index of names. A fifth of the labels is wrong, and some labels are missing.
 
 import pandas as pd
 from sklearn.datasets import load_digits
@@ -30,7 +30,8 @@ frame["label"].value_counts(dropna=False).sort_index()
 # %%
 # The audit
 # ---------
-# Pass columns. In a notebook, the result shows the most suspicious rows.
+# Pass the columns of features and the column of labels. In a notebook, the result shows the most
+# suspicious rows.
 
 from twohot import find_label_issues
 
@@ -59,7 +60,8 @@ pd.crosstab(flagged["given_label"], flagged["predicted_label"])
 verdicts.groupby("given_label")["probability_wrong"].mean().round(2)
 
 # %%
-# Most labels are almost certainly right or almost certainly wrong. Review those in the middle:
+# Most labels are almost certainly right or almost certainly wrong. Review the labels with
+# probabilities in the middle:
 
 import matplotlib.pyplot as plt
 
@@ -80,7 +82,8 @@ print(f"right after the correction: {right.mean():.1%} of all rows")
 # %%
 # Explain one label
 # -----------------
-# ``explain_label`` returns the rows that outvoted the label, the strongest first.
+# ``explain_label`` shows why a label is suspicious: each row votes for its own label, with a weight
+# that depends on its similarity. ``neighbours`` are the rows with the largest weights.
 
 from twohot import explain_label
 

@@ -81,5 +81,5 @@ _ = axis.legend(ncols=2, loc="upper right")
 # -------------------------------
 # If most labels of a class are changed to one other class, the data look like clean data with
 # other class names. No method can detect this from the labels alone. If the features contain no
-# information about the classes, the labels look wrong. :doc:`/explanation/limits` shows these
+# information about the classes, right labels look wrong. :doc:`/explanation/limits` shows both
 # cases.

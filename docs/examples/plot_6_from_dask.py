@@ -12,7 +12,7 @@ Run ``pip install "twohot[dask]"`` first.
 # %%
 # A Dask array
 # ------------
-# Make one from 12,000 rows, in chunks of 2,000. For your own data, use
+# Make an array of 12,000 rows, in chunks of 2,000 rows. For your own data, use
 # ``dask.dataframe.read_parquet`` or ``dask.array.from_zarr``.
 
 import dask.array as da
@@ -31,8 +31,8 @@ features
 # %%
 # Fit a probe
 # -----------
-# The call is the same. If a ``distributed.Client`` is active, its workers are used. Otherwise, Dask
-# uses threads.
+# The call is the same as for an array in memory. If a ``distributed.Client`` is active, its workers
+# are used. Otherwise, Dask uses threads.
 
 from twohot import LinearProbe
 
@@ -40,7 +40,8 @@ probe = LinearProbe(loss="gce").fit(features, labels)
 print(f"accuracy on the true labels: {(probe.predict(rows) == truth).mean():.1%}")
 
 in_memory = LinearProbe(loss="gce").fit(rows, noise.given_labels)
-print(f"largest difference to the fit in memory: {np.abs(probe.coef_ - in_memory.coef_).max():.0e}")
+difference = np.abs(probe.coef_ - in_memory.coef_).max()
+print(f"largest difference from the coefficients in memory: {difference:.0e}")
 
 # %%
 # Predictions are lazy Dask arrays.
@@ -50,8 +51,8 @@ probe.predict_proba(features)
 # %%
 # Find the wrong labels
 # ---------------------
-# The label model is fitted on a sample that contains every label, and judges held-out rows. The
-# result is in memory, 26 bytes per row. ``issues.to_pandas().to_parquet(path)`` writes it.
+# The label model is fitted to a sample that contains every label. The result is in memory, and
+# takes 26 bytes per row. ``issues.to_pandas().to_parquet(path)`` writes it.
 
 from twohot import find_label_issues
 
@@ -61,7 +62,7 @@ print(f"flagged: {flagged.sum()}, of which {noise.flipped[flagged].mean():.1%} a
 issues
 
 # %%
-# The estimated probabilities of right and wrong labels:
+# The histogram shows ``probability_wrong`` of right and of wrong labels:
 
 import matplotlib.pyplot as plt
 
@@ -77,4 +78,4 @@ axis.set(xlabel="probability that the label is wrong", ylabel="rows")
 _ = axis.legend(["right", "wrong"], loc="upper center")
 
 # %%
-# :doc:`/scale` lists the cost of each kind of store, and what is not supported yet.
+# :doc:`/scale` lists all kinds of storage, and what is not supported.

@@ -9,7 +9,8 @@ both on the same data, and ends with a table of equivalents.
 # %%
 # The data
 # --------
-# Digits with 30 % wrong labels. Half of them are the next digit, the other half are random.
+# The data are digits with 30 % wrong labels. Half of the wrong labels are the next digit, and the
+# other half are random.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -25,7 +26,7 @@ labels = noise.given_labels
 # %%
 # cleanlab
 # --------
-# cleanlab needs out-of-sample probabilities, so you cross-validate a model first.
+# cleanlab needs held-out probabilities, so you cross-validate a model first.
 
 from cleanlab.filter import find_label_issues as cleanlab_issues
 from cleanlab.rank import get_label_quality_scores
@@ -83,7 +84,7 @@ pd.DataFrame(
 ).T.round(3)
 
 # %%
-# Precision and recall, if more and more labels are flagged:
+# The curves show precision and recall for every number of flagged labels:
 
 import matplotlib.pyplot as plt
 from sklearn.metrics import precision_recall_curve
@@ -95,29 +96,30 @@ for (name, (_, quality)), colour in zip(
     precision, recall, _ = precision_recall_curve(wrong, 1 - quality)
     axis.plot(recall, precision, label=name, color=colour)
 axis.set(
-    xlabel="recall: share of the wrong labels that is flagged",
-    ylabel="precision: share that is wrong",
+    xlabel="recall: fraction of the wrong labels that are flagged",
+    ylabel="precision",
 )
 _ = axis.legend(loc="lower left")
 
 # %%
 # How many labels are wrong?
 # --------------------------
-# cleanlab counts errors. twohot estimates their share, with a range.
+# cleanlab estimates the number of wrong labels. twohot estimates their fraction, with a range.
 
 from cleanlab.count import estimate_py_and_noise_matrices_from_probabilities, num_label_issues
 
-print(f"in truth: {wrong.mean():.1%}")
+print(f"true:     {wrong.mean():.1%}")
 print(f"cleanlab: {num_label_issues(labels, probabilities) / len(labels):.1%}")
 least, most = issues.noise_interval
 print(f"twohot:   {issues.noise_rate:.1%}, between {least:.1%} and {most:.1%}")
 
 # %%
-# Both estimate which classes are confused. Their matrices are transposes of each other.
+# Both packages estimate which classes are confused. The matrix of twohot corresponds to the
+# transpose of cleanlab's matrix.
 
 _, noise_matrix, *_ = estimate_py_and_noise_matrices_from_probabilities(labels, probabilities)
-print("a 3 is labelled 4")
-print(f"in truth: {np.mean(labels[truth == 3] == 4):.2f}")
+print("fraction of the threes that are labelled 4")
+print(f"true:     {np.mean(labels[truth == 3] == 4):.2f}")
 print(f"cleanlab: {noise_matrix[4, 3]:.2f}")
 print(f"twohot:   {issues.corruption[3, 4]:.2f}")
 
@@ -153,7 +155,7 @@ print(f"twohot:   {issues.corruption[3, 4]:.2f}")
 #    * - flag 100 labels
 #      - take the first 100 of the ranking
 #      - ``find_label_issues(X, y, budget=100)``
-#    * - share of wrong labels
+#    * - fraction of wrong labels
 #      - ``num_label_issues(labels, pred_probs)``
 #      - ``issues.noise_rate``, ``issues.noise_interval``
 #    * - confused classes
@@ -171,10 +173,10 @@ print(f"twohot:   {issues.corruption[3, 4]:.2f}")
 #    * - corrected data
 #      - replace labels yourself
 #      - ``issues.corrected_labels()``, ``twohot apply``
-#    * - labels
-#      - 0 … K − 1
-#      - numbers or texts, with gaps
+#    * - allowed labels
+#      - integers 0 … K − 1
+#      - any numbers or texts
 #
 # cleanlab also supports multi-label and token labels, object detection, segmentation, regression,
-# several annotators, and any model. twohot only supports one label per row, on features of a frozen
-# model.
+# several annotators, and any model. twohot only supports one label per row, and features of a
+# frozen model.

@@ -3,7 +3,7 @@ From LogisticRegression to twohot
 =================================
 
 After this page you can replace ``LogisticRegression`` by a probe, translate its parameters, and
-decide whether it helps at your share of wrong labels. A probe is a scikit-learn classifier.
+decide whether it helps for your fraction of wrong labels. A probe is a scikit-learn classifier.
 """
 
 # %%
@@ -28,7 +28,8 @@ difference = np.abs(theirs.predict_proba(X) - ours.predict_proba(X)).max()
 print(f"largest difference of a probability: {difference:.0e}")
 
 # %%
-# Every fit reports the final norm of the gradient, relative to the norm at zero.
+# Every fit reports the final norm of the gradient, relative to the norm at zero. It also reports
+# whether it converged, and how often it read the rows (*passes*).
 
 ours.rounds_[0].gradient_norm, ours.rounds_[0].converged, ours.rounds_[0].n_passes
 
@@ -55,12 +56,12 @@ print(f"best ridge: {search.best_params_['ridge']}")
 #    * - LogisticRegression
 #      - LinearProbe
 #    * - ``C``
-#      - ``l2`` = 1 / (C · rows), or ``ridge``, which has the same effect for any number of rows
+#      - ``l2`` = 1 / (C · rows), or ``ridge``, whose effect does not depend on the number of rows
 #    * - ``fit_intercept=True``
 #      - False by default, as in the paper; pass True if class sizes differ a lot
 #    * - ``class_weight``, ``sample_weight``
 #      - the same
-#    * - ``tol``: change of the largest gradient
+#    * - ``tol``: largest entry of the gradient
 #      - ``tol``: norm of the gradient, relative to the norm at zero
 #    * - a ``StandardScaler`` in front
 #      - ``center`` and ``normalize``, on by default
@@ -71,7 +72,7 @@ print(f"best ridge: {search.best_params_['ridge']}")
 #
 # If labels are wrong
 # -------------------
-# Increase the share of wrong labels from 0 to 80 %, and measure four classifiers on clean test
+# Increase the fraction of wrong labels from 0 to 80 %, and measure four classifiers on clean test
 # rows. ``GridSearchCV`` chooses C by cross-validation on the noisy labels. ``AutoProbe`` also uses
 # only the noisy labels.
 
@@ -107,6 +108,6 @@ _ = axis.legend()
 
 # %%
 # With clean labels, use plain regression: it is as accurate, and simpler. With many wrong labels, a
-# robust loss or averaged labels gain several points. At 80 %, a thousand labels are too few to
-# choose a method reliably. These wrong labels are random. :doc:`/audit_benchmark` also has the
-# errors of people, which are harder.
+# robust loss or averaged labels gain several points of accuracy. With 80 % wrong labels, a thousand
+# labels are too few to choose a method reliably. Here the wrong labels are random.
+# :doc:`/audit_benchmark` also has errors made by people, which are harder to find.

@@ -11,8 +11,8 @@ labels over similar rows**. This page compares its theory with measurements.
 # %%
 # The setting
 # -----------
-# There are four classes of 100 rows. The inner product of two rows is .4 in the same class and .1
-# in different classes. Half of the labels are wrong. The theory needs only these numbers.
+# There are four classes of 100 rows. The inner product of two rows is .4 if they have the same
+# class, and .1 otherwise. Half of the labels are wrong. The theory needs only these numbers.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,7 +48,7 @@ given = noise.given_labels
 # ------
 # Round 1, the teacher, is fitted to the given labels. Every later round is fitted to the outputs of
 # the round before. The figure shows rows of class 0 that are labelled 0 or 1. Bars are the outputs
-# in theory. Dots are the mean outputs of probes on these rows.
+# that the theory predicts. Dots are the mean outputs of probes on these rows.
 
 from twohot import DistilledProbe
 
@@ -86,8 +86,8 @@ theory.rounds_until_right(model, corruption, l2=L2).overall
 # Two-hot
 # -------
 # If many labels are wrong, many rounds are needed. The paper has a second idea. In this setting the
-# true label is always one of the teacher's two most probable labels. Give both the same weight, and
-# train once. On real features it is often one of the two, but not always.
+# true label is always one of the teacher's two most probable labels. Give both labels the same
+# weight, and train once. On real features, the true label is often one of the two, but not always.
 
 teacher = predicted[0].outputs[0]
 student = theory.partial_label_outputs(model, corruption, l2=L2).outputs[0]
@@ -107,8 +107,8 @@ _ = axes[0].set_ylabel("row of class 0, labelled 1")
 # %%
 # How much noise?
 # ---------------
-# The figure shows the training accuracy by the share of wrong labels. Lines are the theory, dots
-# are probes. The theory has steps. The probes have slopes, because their rows differ by chance.
+# The figure shows the training accuracy by the fraction of wrong labels. Lines are the theory, dots
+# are probes. The lines fall in steps. The dots fall gradually, because real rows of a class differ.
 # Above 75 % wrong labels, the true label is no longer the most frequent of the four in its class.
 # Then no method can recover it.
 
@@ -145,9 +145,9 @@ for rate in (0.1, 0.3, 0.4, 0.5, 0.6, 0.7):
         axes, [*found, np.mean(two_hot.predict(features) == made.labels)], strict=True
     ):
         axis.plot(rate, value, "ko", markersize=4)
-figure.supxlabel("share of wrong labels")
+figure.supxlabel("fraction of wrong labels")
 _ = axes[0].set_ylabel("training accuracy")
 
 # %%
-# On real features, rows of a class differ by more than chance. :doc:`/reproduction` repeats every
+# On real features, the rows of a class differ even more. :doc:`/reproduction` repeats every
 # figure and claim of the paper on real features. :doc:`/theory` lists the formulas and errata.

@@ -3,8 +3,8 @@ A list and a review with a guarantee
 ====================================
 
 After this page you can make a list of wrong labels with a guaranteed error rate. You can also
-review until a guaranteed share of the labels is right. A guarantee needs a person who checks a few
-random rows. This page simulates this person.
+review a dataset until at most 1 % of its labels are wrong, with a guarantee. Both need a person who
+checks a few random rows. This page simulates this person.
 """
 
 # %%
@@ -25,15 +25,16 @@ print(issues.share_in_words())
 # %%
 # Which rows to check
 # -------------------
-# First choose the largest share of right labels that you allow in the list (``fdr``). The audit
-# then draws rows at random from the most suspicious ones whose suggestion differs from their label.
+# First choose the largest mean fraction of right labels that you allow in the list (``fdr``).
+# ``draw_check`` then draws rows at random from the most suspicious rows whose suggestion differs
+# from their label.
 
 draw = issues.draw_check(fdr=0.1)
 print(f"{len(draw.rows)} rows of the {len(draw.pool)} most suspicious ones:", draw.rows[:8], "…")
 
 # %%
-# Check them
-# ----------
+# Check the rows
+# --------------
 # The reviewer gives the true label of each row, or answers "unsure", which counts as right. If rows
 # are left out, the guarantee is void.
 
@@ -54,14 +55,15 @@ listed = issues.certify(checked, fdr=0.1)
 print(fill(str(listed), 95))
 
 # %%
-# The first number is a mean over draws. The second holds for this draw with 95 % confidence. The
-# true labels are known here, so compare:
+# The first number is the mean fraction of right labels over draws. The second number is a bound for
+# this list, with 95 % confidence. The true labels are known here, so compare:
 
 right = given[listed.rows] == truth[listed.rows]
 print(f"{right.sum()} of the {len(right)} listed labels are right")
 
 # %%
-# The same bound holds at every threshold. You may look at all bounds and then choose one.
+# There is such a bound for every length of the list. You may look at all bounds and then choose a
+# length.
 
 import matplotlib.pyplot as plt
 
@@ -73,7 +75,7 @@ figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.plot(bounds.unchecked, 100 * bounds.most_share, color="#D55E00", label="upper bound, 95 %")
 axis.plot(bounds.unchecked, 100 * share, color="#0072B2", label="truth")
 axis.axvline(len(listed.rows), color="#888888", linestyle=":", label="the list")
-axis.set(xlabel="labels in the list", ylabel="share of right labels, %", ylim=(0, 100))
+axis.set(xlabel="labels in the list", ylabel="fraction of right labels, %", ylim=(0, 100))
 _ = axis.legend()
 
 # %%
@@ -94,11 +96,14 @@ while review.bound > review.target:
     at_most.append(review.bound)
     still.append(still[-1] - wrong[row])
 print(f"{len(review.looks)} of {len(given)} rows reviewed, {review.remaining.found} corrected")
-print(f"at most {review.bound} wrong labels remain (95 % confidence), in truth {still[-1]}")
+print(
+    f"at most {review.bound} wrong labels remain (95 % confidence); the true number is {still[-1]}"
+)
 
 # %%
-# The bound holds after each decision, so you may stop at any time. It is not informative until the
-# first random row, and then falls in steps. Here it is never below the true number.
+# The bound holds after each decision, so you may stop at any time. Until the first random row, the
+# bound is not informative. After it, the bound falls in steps. Here it is never below the true
+# number.
 
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.plot(at_most, color="#D55E00", label="upper bound, 95 %")
@@ -109,9 +114,9 @@ _ = axis.legend()
 assert np.all(np.array(at_most) >= still)
 
 # %%
-# In a browser the same review is one command: ``twohot review audit/ --until 1%`` writes a page
-# that shows the bound above each row and saves ``certificate.json``. ``twohot verify
-# certificate.json labels.csv`` computes it again.
+# To do the same review in a browser, run ``twohot review audit/ --until 1%``. It writes a page that
+# shows the bound above each row, and saves ``certificate.json``. ``twohot verify certificate.json
+# labels.csv`` checks the certificate.
 
 # %%
 # A reviewer who errs
@@ -140,7 +145,7 @@ corrected = corrected_bound(
 )
 mistakes = sum(wrong[row] != said for row, said in first.items()) + still[-1]
 print(f"second looks differ in {corrected.disagreement:.1%}")
-print(f"at most {corrected.bound} labels are wrong, in truth {mistakes}")
+print(f"at most {corrected.bound} labels are wrong; the true number is {mistakes}")
 assert mistakes <= corrected.bound
 
 # %%

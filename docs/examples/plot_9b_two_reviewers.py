@@ -42,7 +42,7 @@ from twohot.review import Decision
 
 
 def review(reviewer: str, careless: float, seed: int) -> list[Decision]:
-    """Return the decisions of a person, random in a share of the rows."""
+    """Return the decisions of a person, who decides a fraction of the rows by chance."""
     rng = np.random.default_rng(seed)
     made = []
     for row in rows.flagged.tolist():
@@ -59,9 +59,9 @@ anna, ben = review("Anna", 0, seed=1), review("Ben", 1 / 8, seed=2)
 # %%
 # Where they agree
 # ----------------
-# ``merge_reviews`` compares the labels after the decisions. Cohen's kappa corrects the share of
-# equal labels for chance: 1 is full agreement, 0 is agreement by chance. Apply the decisions on
-# which both agree:
+# ``merge_reviews`` compares the labels after the decisions. Cohen's kappa corrects the fraction
+# of equal labels for chance: 1 is full agreement, 0 is agreement by chance. Apply the decisions on
+# which both reviewers agree:
 
 from twohot.review import apply_decisions, merge_reviews
 
@@ -89,9 +89,9 @@ for axis, (row, verdicts) in zip(axes.flat, shown, strict=False):
 # %%
 # Settle them
 # -----------
-# ``write_settle_page`` writes a review page of these rows, with the label of each reviewer.
-# Decisions of this page have the name of the report with "-settled". They replace those of the
-# other files. Here, the settled labels are the true ones:
+# ``write_settle_page`` writes a review page of the disputed rows, with the label of each reviewer.
+# In its decisions, the name of the report ends in "-settled". These decisions replace those of both
+# reviewers. Here, the settled labels are the true ones:
 
 settled = f"{rows.report_id()}-settled"
 final = [Decision(settled, str(row), "relabel", str(digits.target[row])) for row in merged.disputed]

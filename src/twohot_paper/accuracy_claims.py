@@ -39,11 +39,12 @@ RECOVERABLE_ONLY = (
     " 1 − 1/s)."
 )
 SETTINGS_RULE = (
-    f"Confirmed if the statement holds in at least {NEARLY_ALL:.0%} of the settings (dataset, kind"
-    " of noise and rate; means over seeds). Otherwise, the widest condition is named under which it"
-    " does: a range of noise rates, or all kinds of noise or datasets in each of which it does. The"
-    f" condition must cover {COVERED:.0%} of the settings, and {FEWEST_COVERED} of each kind or"
-    f" dataset. Without one, the claim is not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
+    f"Confirmed if the statement holds in at least {NEARLY_ALL:.0%} of the settings. A setting is a"
+    " dataset, a kind of noise and a noise rate; its numbers are means over seeds. Otherwise, the"
+    " verdict names the widest condition under which the statement holds so often: a range of noise"
+    " rates, or all kinds of noise or datasets in each of which it does. The condition must cover"
+    f" {COVERED:.0%} of the settings, and {FEWEST_COVERED} settings of each kind or dataset. If"
+    f" there is no such condition, the claim is not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
 RULE = f"{SETTINGS_RULE} A verdict needs at least {FEWEST} settings."
 
