@@ -4,7 +4,7 @@
 
 DIR holds real features as npz files. A Markdown table is printed. Each cell has the accuracy of the
 held-out prediction on the true labels of the training rows, the F1 of the flags, and how far the
-share wrong is off. All variants of a setting share one library: only the named part differs.
+fraction wrong is off. All variants of a setting share one library: only the named part differs.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Score:
 
     accuracy: float  # of the held-out prediction of the training rows' true labels
     f1: float  # of the flags
-    share_error: float  # estimated minus true share wrong
+    share_error: float  # estimated minus true fraction wrong
 
 
 def settings() -> list[Setting]:
@@ -159,7 +159,7 @@ def score(found: Anchored, task: Task, classes: np.ndarray) -> Score:
 
 
 def render(scores: dict[Setting, dict[str, Score]]) -> str:
-    """Return the table; its last rows are means, of the share wrong those of absolute errors."""
+    """Return the table; its last rows are means, of the fraction wrong those of absolute errors."""
 
     def cell(each: Score) -> str:
         return f"{each.accuracy:.1f} / {each.f1:.0f} / {each.share_error:+.0f}"

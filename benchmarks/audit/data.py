@@ -84,7 +84,7 @@ class Task:
         return zlib.crc32(sample.tobytes(), zlib.crc32(self.given.tobytes()))
 
     def accuracy(self, predicted: NDArray[np.int64]) -> float:
-        """Return the accuracy on test rows, weighted to the class shares of the training rows."""
+        """Return the accuracy on test rows, weighted to the class fractions of training rows."""
         n_classes = int(self.truth.max()) + 1
         train, test = (
             np.bincount(each, minlength=n_classes) for each in (self.truth, self.test_labels)

@@ -19,16 +19,16 @@ class OurResult:
     """What AutoProbe and find_label_issues reached on one draw."""
 
     n_rows: int
-    noise_rate: float  # true share wrong
+    noise_rate: float  # true fraction wrong
     digest: int  # of rows and labels
     accuracy: float  # on test rows
     f1: float | None  # of the flags; None where no label is wrong
-    flagged: float  # share of the labels
-    estimated: float  # share wrong
+    flagged: float  # fraction of the labels
+    estimated: float  # fraction wrong
     interval: tuple[float, float]  # of it
     precision: float | None  # of the flags at PRECISION; None where there are none
     n_precise: int  # labels flagged at PRECISION
-    deciles: list[tuple[float, float]]  # mean probability_wrong, true share wrong; least first
+    deciles: list[tuple[float, float]]  # mean probability_wrong, true fraction wrong; least first
     cpu: dict[str, float]  # seconds of each call
 
 
@@ -63,7 +63,7 @@ def measure_ours(task: Task) -> OurResult:
 def deciles(
     probability: NDArray[np.floating], wrong: NDArray[np.bool_]
 ) -> list[tuple[float, float]]:
-    """Return mean probability and share wrong of ten equal parts, in the order of the first."""
+    """Return mean probability and fraction wrong of ten equal parts, in the order of the first."""
     # A random order decides which of equal probabilities a part has.
     order = np.random.default_rng(0).permutation(len(wrong))
     order = order[np.argsort(probability[order], kind="stable")]

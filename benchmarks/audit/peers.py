@@ -34,11 +34,11 @@ class PeerResult:
     """What the peers reached on one draw."""
 
     n_rows: int
-    noise_rate: float  # true share wrong
+    noise_rate: float  # true fraction wrong
     digest: int  # of rows and labels
     accuracy: dict[str, float]  # on test rows, by peer
     f1: dict[str, float | None]  # of cleanlab's flags, by rule; None where no label is wrong
-    flagged: dict[str, float]  # share of the labels, by rule
+    flagged: dict[str, float]  # fraction of the labels, by rule
     chosen: dict[str, float]  # C and k
 
 

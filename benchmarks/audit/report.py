@@ -41,10 +41,10 @@ class Row:
     flagged: float  # per cent
     noise_rate: float
     estimated: float
-    covered: float  # per cent of the draws whose interval holds the true share wrong
+    covered: float  # per cent of the draws whose interval holds the true fraction wrong
     precision: float | None  # of what is flagged at PRECISION, all draws together
     n_precise: int
-    deciles: np.ndarray  # (10, 2): mean probability_wrong, true share wrong
+    deciles: np.ndarray  # (10, 2): mean probability_wrong, true fraction wrong
     cpu: float  # seconds of AutoProbe and find_label_issues
 
 
@@ -262,7 +262,7 @@ def beside(rows: Rows, key: Callable[[Row], float | None], text: Callable[[Row],
 def decile_lines(name: str, rows: Rows) -> Iterable[list[str]]:
     if rows:
         found = np.mean([row.deciles for row in rows], axis=0)
-        for what, column in zip(("`probability_wrong`", "share wrong"), found.T, strict=True):
+        for what, column in zip(("`probability_wrong`", "fraction wrong"), found.T, strict=True):
             yield [f"{name}: {what}", *(f"{value:.2f}" for value in column)]
 
 
@@ -280,7 +280,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "F1": lambda row: number(row.f1, ".1f"),
     "minus better rule": lambda row: number(row.f1_gain, "+.1f"),
     "flagged, %": lambda row: f"{row.flagged:.1f}",
-    "share wrong": lambda row: f"{row.noise_rate:.2f}",
+    "fraction wrong": lambda row: f"{row.noise_rate:.2f}",
     "estimated": lambda row: f"{row.estimated:.2f}",
     "in the interval, %": lambda row: f"{row.covered:.0f}",
     f"precision at {PRECISION}": lambda row: number(row.precision, ".2f"),

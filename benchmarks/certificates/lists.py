@@ -1,4 +1,4 @@
-"""Lists of one audit for many draws: their share of right labels, their bounds, their power."""
+"""Lists of one audit for many draws: their fraction of right labels, their bounds, their power."""
 
 import zlib
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ class Lists:
 
     n_checked: int
     fdr: float  # asked for
-    fdp: float  # mean share of right labels; 0 where no list appears
+    fdp: float  # mean fraction of right labels; 0 where no list appears
     error: float  # its standard error
-    appeared: float  # share of the draws with a list
-    reach: float  # share of the wrong labels that the best threshold with hindsight finds
+    appeared: float  # fraction of the draws with a list
+    reach: float  # fraction of the wrong labels that the best threshold with hindsight finds
     power: float | None  # wrong labels found over those of that threshold; None where it has none
 
 
@@ -41,7 +41,7 @@ class ListResult:
     n_wrong: int
     n_flagged: int
     lists: list[Lists]  # for each n_checked that leaves rows to list, and each rate
-    missed: dict[str, float]  # by n_checked: share of draws with any bound below the truth
+    missed: dict[str, float]  # by n_checked: fraction of draws with any bound below the truth
 
 
 def measure_lists(run: ListRun, features: Path | None) -> ListResult:
@@ -104,7 +104,7 @@ def is_missed(draw: CheckDraw, bounds: Bounds, wrong: NDArray[np.bool_]) -> bool
 def best_threshold(
     draw: CheckDraw, doubt: NDArray[np.floating], wrong: NDArray[np.bool_], fdr: float
 ) -> int:
-    """Return the wrong labels of the longest list with a share of right ones within the rate."""
+    """Return the wrong labels of the longest list with a fraction of right ones within the rate."""
     order = doubt_order(doubt)
     left = order[~np.isin(order, draw.rows)]
     hits = np.cumsum(wrong[left])

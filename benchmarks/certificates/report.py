@@ -269,7 +269,7 @@ def _list_line(record: Record[ListRun, ListResult]) -> list[str]:
 
 def coverage_table(found: Found) -> str:
     rows = [[str(each.run), f"{each.result.missed:.3f}"] for each in found.coverage]
-    return table(["line", "share of reviews ever below the truth"], rows)
+    return table(["line", "fraction of reviews ever below the truth"], rows)
 
 
 def cost_table(found: Found) -> str:

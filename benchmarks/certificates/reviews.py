@@ -37,7 +37,7 @@ VERDICTS = ("right", "wrong")
 class CoverageResult:
     """Reviews to the last row."""
 
-    missed: float  # share of the reviews whose bound was ever below the truth
+    missed: float  # fraction of the reviews whose bound was ever below the truth
 
 
 def good(wrong: Wrong, generator: np.random.Generator) -> Doubt:

@@ -52,7 +52,7 @@ CONDITIONS = {
 
 @dataclass(frozen=True)
 class CostShare:
-    """Cost of teacher and two-hot student, as a share of teacher and four students."""
+    """Cost of teacher and two-hot student, as a fraction of teacher and four students."""
 
     trainer: str
     data: str
@@ -62,7 +62,7 @@ class CostShare:
 
 
 def cost_shares(results: Results, data: Sequence[DataSet]) -> list[CostShare]:
-    """Return the shares of every finished run: superclass noise, the base penalty."""
+    """Return the fractions of every finished run: superclass noise, the base penalty."""
     by_sgd = [
         _share(SGD, pair.data, pair.run.noise_rate, pair.sgd.models)
         for pair in trainer_pairs(results, data)
@@ -154,7 +154,7 @@ def _n_held(shares: Sequence[CostShare]) -> int:
 
 
 def _share_table(shares: Sequence[CostShare]) -> Table:
-    title = "Teacher and two-hot student against teacher and four students: share of the cost (%)"
+    title = "Teacher and two-hot student against teacher and four students: percent of the cost"
     groups = dict.fromkeys((each.trainer, each.data, each.noise_rate) for each in shares)
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
