@@ -5,9 +5,10 @@ of round t are
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression, repeated t times. K is the number of classes, Φ the Gram matrix of
-the samples, and Y⁽⁰⁾ the matrix of given labels, with one row of targets per sample. There are four
-ways to compute the outputs:
+which is kernel ridge regression, repeated t times. K is the number of classes, l2 the weight of the
+penalty and Φ the Gram matrix of the samples. Y⁽⁰⁾ is the matrix of given labels, with one row of
+targets per sample. Round 1 is called the teacher, and later rounds are called students. There are
+four ways to compute the outputs:
 
     `average_labels`                 the inverse form: one factorisation, then t linear systems
     `LabelAveraging.from_gram`       the eigen form: Φ = V diag(λ) Vᵀ, factors (λ/(x + λ))ᵗ
@@ -167,7 +168,7 @@ class LabelAveraging:
         return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
     def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Return the outputs of round `n_rounds` on the training samples; 0 means the targets."""
+        """Return the outputs of round `n_rounds` on the training samples; 0 returns the targets."""
         deviations = self.deviations(targets, l2=l2, n_rounds=n_rounds)
         return np.asarray(deviations + 1 / deviations.shape[1])
 

@@ -1,9 +1,9 @@
 """Compute the paper's closed forms: separation q/p, penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-Let c be the cosine of two samples of the same class, and d the cosine of two samples of different
-classes of the same superclass. Let n be the number of samples per class, K the number of classes,
-and ‖φ‖² the squared norm of a sample. Let A = 1 - c and B = A + n(c - d). For the features scaled
-to unit norm, the ridge is x = K² n l2 / ‖φ‖². Then
+A *superclass* is a set of similar classes. Let c be the cosine of two samples of the same class, and
+d the cosine of two samples of different classes of the same superclass. Let n be the number of
+samples per class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
+B = A + n(c - d). For features scaled to unit norm, the ridge is x = K² n l2 / ‖φ‖². Then
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
 
@@ -148,7 +148,7 @@ def separation_at(levels: PairLevels, *, l2: float) -> float:
 def log_separation_at(levels: PairLevels, *, l2: float) -> float:
     """Return log(q/p) at the penalty `l2`, accurate even if q/p is 1 up to rounding.
 
-    The formula is log(1 + x (B - A)/(A (x + B))).
+    In the notation of the module docstring, the result is log(1 + x (B - A)/(A (x + B))).
 
     Examples
     --------

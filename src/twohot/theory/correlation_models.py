@@ -1,9 +1,10 @@
 """Describe a dataset by the inner products of its features, for every two classes.
 
-In the theory, the inner product of two samples depends only on their true classes:
+The inner product of two different samples is called their *correlation*. In the theory, it depends
+only on the true classes a and b of the samples i and j:
 
-    ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
-    ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
+    ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     if i ≠ j
+    ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]
 
 Let the rows of P be the one-hot true classes of the samples, and let W be `correlation`. The Gram
 matrix of such a dataset is P W Pᵀ, plus δ_a on the diagonal entry of a sample of class a. Here
@@ -96,7 +97,7 @@ class CorrelationModel:
     def from_correlation(
         cls, correlation: ArrayLike, *, class_sizes: ArrayLike, squared_norms: ArrayLike = 1.0
     ) -> Self:
-        """Build a model from any symmetric class correlation.
+        """Build a model from any symmetric matrix of correlations between classes.
 
         Examples
         --------
@@ -110,7 +111,7 @@ class CorrelationModel:
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
-        """Build a model of Case I: the same correlation inside every class, no other ones."""
+        """Build a model of Case I: one correlation inside all classes, none between classes."""
         n_classes = check_count("n_classes", n_classes, 2)
         level = check_within("same_class", same_class, 0, 1)
         return cls.case_2(same_class=np.full(n_classes, level), n_per_class=n_per_class)
@@ -167,7 +168,7 @@ class CorrelationModel:
         elsewhere: float,
         n_per_class: ArrayLike,
     ) -> Self:
-        """Build a model of Case V: as Case IV, with the correlation `elsewhere` of superclasses.
+        """Build a model of Case V: as Case IV, plus a correlation between superclasses.
 
         The paper requires elsewhere >= 0. Here `elsewhere` can be negative, as for centred
         features, if the Gram matrix is positive semidefinite.
@@ -208,7 +209,7 @@ class CorrelationModel:
         return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
-        """Return √n W √n + diag(δ) (n_classes, n_classes), with the eigenvalues `between`."""
+        """Return √n W √n + diag(δ) (n_classes, n_classes); see the module docstring."""
         root = np.sqrt(self.class_sizes)
         return root[:, None] * self.correlation * root[None, :] + np.diag(self.own_part)
 
@@ -295,7 +296,7 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     """Return a nearby matrix that has no negative eigenvalues and a unit diagonal.
 
     A perturbed Gram matrix is rarely positive semidefinite. But only a positive semidefinite matrix
-    is the Gram matrix of some features. For other matrices, a round can have no unique solution.
+    is the Gram matrix of some features. For other matrices, a round can have several solutions.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from twohot.base import FloatArray, check_count
 from twohot.theory import checks
 from twohot.theory.averaging import LabelAveraging
 
-# Damped Newton method, for the exact softmax by sample (below) and by type ------------------------
+# Damped Newton method, for the exact softmax by sample (below) and by type of sample --------------
 # Both problems minimise mean cross-entropy + ½ l2 ‖coef‖². The loss is computed from the logits;
 # the penalty is computed from a dual variable (or from both). Logits and dual variable are linear
 # functions of the coefficients. The first step starts at uniform outputs, so its result is the

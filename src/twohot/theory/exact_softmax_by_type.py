@@ -103,7 +103,7 @@ def population_partial_labels(
     ties: TieRule = "spread",
     max_steps: int = 100,
 ) -> PopulationRound:
-    """Return the partial-label student of the exact softmax, for all classes and given labels.
+    """Return the round of the partial-label student, fitted with the exact softmax.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class _TypeProblem:
         return Direction(step, dual_step, float(slope))
 
     def _others(self, weights: FloatArray, total: FloatArray, zeta: FloatArray) -> FloatArray:
-        """Solve M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac ζ_c for M⁺ with sum zero."""
+        """Solve M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac ζ_c for M⁺; ζ is `zeta`."""
         n_classes, size = len(zeta), len(zeta) - 1
         diagonal = np.einsum("ab,abk->ak", self.mass, weights)
         scaled = weights * (self.mass[:, :, None] / total)

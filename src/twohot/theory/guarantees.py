@@ -2,8 +2,8 @@
 
 The *margin* of a sample is the output at its true label minus the largest other output. A class is
 *right* if all its samples have a positive margin. If the smallest margin is zero within its
-rounding error, the class is *tied*. Otherwise it is *wrong*. `judge` returns this verdict for
-outputs of the linear theory or of the exact softmax. The module `theorem_4_1` computes the verdict
+rounding error, the class is *tied*. If the smallest margin is negative, the class is *wrong*.
+`judge` returns the verdict for outputs of the linear theory or of the exact softmax. The module `theorem_4_1` computes the verdict
 without outputs, for any number of rounds.
 """
 
@@ -105,7 +105,7 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
 
 @dataclass(frozen=True, eq=False)
 class NoiseTolerance:
-    """The range of noise rates at which each class is right; NaN if there is no such rate."""
+    """The range of noise rates at which each class is right; NaN if a class is never right."""
 
     lowest: FloatArray  # (n_classes,) lowest noise rate at which the class is right, usually 0
     highest: FloatArray  # (n_classes,) highest noise rate of the range that starts at `lowest`
@@ -146,7 +146,7 @@ def noise_tolerated(
     step : float
         Distance between the rates that are evaluated before the bisection.
     resolution : float
-        Width of the interval of rates at which the bisection stops.
+        The bisection stops if its interval of rates is at most this wide.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def noise_tolerated(
     checks.instance(corruption_at, Callable, "corruption_at", hints[0])
     checks.instance(predict, Callable, "predict", hints[1])
 
-    @cache  # the bisections of several classes may need the same rate
+    @cache  # the bisections of several classes can need the same rate
     def right(rate: float) -> list[bool]:
         verdicts = judge(predict(checks.corruption_matrix(corruption_at(rate)))).verdicts
         return [verdict is Verdict.RIGHT for verdict in verdicts]

@@ -226,7 +226,7 @@ class LabelLeads:
         return Leads(leads[0], leads[1], leads[2], leads[3], leads[4], of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
-        """Return per class the error of `ClassReduction.gained` at one label minus another."""
+        """Return per class the error of a difference of labels in `ClassReduction.gained`."""
         errors, top = np.empty(len(self.reduction.own)), float(self.values.max())
         for a, root in enumerate(self.reduction.root):
             at = self.powers(self.reduction.own_part[a], top).between(n_rounds, n_rounds)

@@ -394,8 +394,8 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
 def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
     """Return the point between 0 and 1 where the minimum of several lines is largest.
 
-    The algorithm starts at 0 on the lowest line. Where another line crosses below, it continues on
-    that line. It stops when the lowest line no longer increases, or at 1.
+    The algorithm starts at 0 on the lowest line. Where another line crosses below, the
+    algorithm continues on that line. It stops at 1, or where the lowest line does not increase.
     """
     slopes, where = at_one - at_zero, 0.0
     lowest = np.lexsort((slopes, at_zero))[0]

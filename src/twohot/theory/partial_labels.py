@@ -15,8 +15,9 @@ q/p, the proof of the theorem fails in four situations:
 * Several labels can tie for the second place. Without noise, all labels except k tie for it.
 
 The following statements hold for any class correlation, class sizes, corruption C and number of
-candidates. Let f_a = δ_a/(x + δ_a), let F be the averaging of class means (see `ClassReduction`),
-and let M = (F - f)(C - 1/K). The type (a, b) has the samples of class a with the given label b.
+candidates. Let f_a = δ_a/(x + δ_a), with the ridge x and the `own_part` δ of the model. Let F be
+the averaging of class means (see `ClassReduction`), and let M = (F - f)(C - 1/K). The type (a, b)
+has the samples of class a with the given label b.
 
 1. The teacher's output of type (a, b) at label l is M_al, plus f_a if l = b, plus a constant for
    all labels. The `n_candidates` labels with the largest outputs are the candidates, and u(a, b)
@@ -126,7 +127,7 @@ def partial_label_outputs(
 def _teacher_round(
     model: CorrelationModel, corruption: ArrayLike, l2: float, n_candidates: int, ties: TieRule
 ) -> tuple[ClassReduction, FloatArray, TypeOutputs, FloatArray]:
-    """Return the reduction, the corruption, the teacher, and the candidate targets of all types."""
+    """Return the reduction, the corruption, teacher's outputs, and all candidate targets."""
     reduction = ClassReduction(model, l2=l2)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     teacher = after_rounds(reduction, shares, 1)
@@ -156,7 +157,10 @@ class PartialLabelCondition(ClassVerdicts):
 
     @property
     def rival(self) -> IntArray:
-        """(n_classes,) label with the smallest slack; if negative, some samples get it."""
+        """(n_classes,) label with the smallest slack.
+
+        If this slack is negative, the student predicts the label for some samples of the class.
+        """
         return np.asarray(self.slack.argmin(axis=1))
 
     @property

@@ -62,8 +62,8 @@ class RoundsCondition(ClassVerdicts):
 class RoundsNeeded:
     """The first and the last round of the range in which a class is right.
 
-    If a class is never right, the first round is infinite and the last round is NaN. If a class is
-    right in all rounds after the first one, the last round is infinite.
+    If there is no such range, the first round is infinite and the last round is NaN. If a class is
+    right in all rounds after the first round, the last round is infinite.
     """
 
     per_class: FloatArray  # (n_classes,) first round of each class, at least 1
@@ -80,7 +80,7 @@ class RoundsNeeded:
 def label_gaps(corruption: ArrayLike) -> FloatArray:
     """Return C_kk - max C_kk' (k' ≠ k) for every class k, in the notation of Theorem 4.1.
 
-    It is the proportion of right labels minus the proportion of the most frequent wrong label.
+    The gap is the proportion of right labels minus the proportion of the most frequent wrong label.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def rounds_condition(
 
     The result is exact in the paper's setting: equal class sizes, balanced given labels, equal
     correlations inside superclasses, and label noise that is symmetric or stays inside
-    superclasses. In other settings, use `judge`.
+    superclasses. In other settings, use `judge(type_outputs(...))`.
 
     Parameters
     ----------
