@@ -1,7 +1,7 @@
 """Compute the paper's closed forms: separation q/p, penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-A *superclass* is a set of similar classes. Let c be the cosine of two samples of the same class, and
-d the cosine of two samples of different classes of the same superclass. Let n be the number of
+A *superclass* is a set of similar classes. Let c be the cosine of two samples of one class, and let d
+be the cosine of two samples of different classes of the same superclass. Let n be the number of
 samples per class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
 B = A + n(c - d). For features scaled to unit norm, the ridge is x = K² n l2 / ‖φ‖². Then
 
@@ -201,7 +201,8 @@ class Shrinkage:
 
     own: float  # p, factor of the deviation of a label from the mean of its true class
     class_mean: float  # q, factor of the deviation of a class mean from its superclass mean
-    superclass_mean: FloatArray  # (n_superclasses,) r_s, deviation of a superclass mean from 1/K
+    # (n_superclasses,) r_s, factor of the deviation of a superclass mean from 1/K
+    superclass_mean: FloatArray
     # log(q/p); if p and q are near 1 or underflow, it cannot be computed accurately from them.
     log_separation: float
 

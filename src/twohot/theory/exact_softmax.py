@@ -127,7 +127,7 @@ def softmax_deviations(logits: FloatArray) -> FloatArray:
     n_classes = logits.shape[-1]
     above = grown - grown.mean(axis=-1, keepdims=True)
     deviations = above / (n_classes + grown.sum(axis=-1, keepdims=True))
-    return np.asarray(np.maximum(deviations, -1 / n_classes))  # undo rounding below it
+    return np.asarray(np.maximum(deviations, -1 / n_classes))  # undo rounding
 
 
 def cross_entropy(logits: FloatArray, targets: FloatArray) -> FloatArray:

@@ -3,8 +3,8 @@
 The *margin* of a sample is the output at its true label minus the largest other output. A class is
 *right* if all its samples have a positive margin. If the smallest margin is zero within its
 rounding error, the class is *tied*. If the smallest margin is negative, the class is *wrong*.
-`judge` returns the verdict for outputs of the linear theory or of the exact softmax. The module `theorem_4_1` computes the verdict
-without outputs, for any number of rounds.
+`judge` returns the verdict for outputs of the linear theory or of the exact softmax. The module
+`theorem_4_1` computes the verdict without outputs, for any number of rounds.
 """
 
 import math
@@ -222,7 +222,7 @@ def noise_tolerated(
 # On the unit sphere in K dimensions, a net of width 1/4 has at most 9ᴷ points. A quadratic form on
 # the sphere is at most twice its largest value on the net.
 NET_SIZE, NET_FACTOR = 9, 2
-FEWEST_HALVED = 4  # minimum number of rows of a class; half of the rows must be a pair at least
+FEWEST_HALVED = 4  # minimum number of rows of a class; half of them are at least two rows
 
 
 @dataclass(frozen=True, eq=False)
