@@ -15,7 +15,7 @@ type_outputs = twohot.theory.type_outputs
 CLEAN, GRAM = np.eye(3), np.eye(3)
 LABELS = np.eye(2)[[0, 1, 1]]
 LEVELS = {"same_class": 0.4, "same_superclass": 0.1, "n_per_class": 5}
-GROUPS = {**LEVELS, "superclass": [0, 0, 1]}
+GROUPS: dict[str, Any] = {**LEVELS, "superclass": [0, 0, 1]}
 # Objects whose methods are called.
 MODEL = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
 HALF_SAMPLES = MODEL.with_class_sizes(2.5)

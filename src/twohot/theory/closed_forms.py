@@ -1,8 +1,8 @@
 """Compute the paper's closed forms: separation q/p, penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-A *superclass* is a set of similar classes. Let c be the cosine of two samples of one class, and let d
-be the cosine of two samples of different classes of the same superclass. Let n be the number of
-samples per class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
+A *superclass* is a set of similar classes. Let c be the cosine of two samples of one class. Let d be
+the cosine of two samples of different classes of one superclass. Let n be the number of samples per
+class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
 B = A + n(c - d). For features scaled to unit norm, the ridge is x = K² n l2 / ‖φ‖². Then
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
@@ -49,7 +49,7 @@ from twohot.theory.averaging import power_of_ratio
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite"
-RAISE_LEVELS = "move the negative correlations (same_superclass, elsewhere) towards 0"
+RAISE_LEVELS = "raise the negative ones of same_superclass and elsewhere towards 0"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class PairLevels:
         cosines = model.correlation / np.outer(root, root)
         pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
         if not pairs.any():
-            why = "same_superclass is the mean over pairs of such classes"
+            why = "same_superclass is the mean cosine of such classes"
             raise ValueError(f"superclass must give two classes the same number, because {why}.")
         return cls(
             n_classes=model.n_classes,
@@ -263,7 +263,7 @@ def shrinkage(
     groups = checks.superclass_map(superclass)
     levels = PairLevels(groups.size, n_per_class, same_class, same_superclass)
     superclass_mean = levels.class_mean + np.bincount(groups) * n_per_class * levels.same_superclass
-    checks.psd_eigenvalues(np.sort(superclass_mean), NOT_PSD, "move same_superclass towards 0")
+    checks.psd_eigenvalues(np.sort(superclass_mean), NOT_PSD, "raise same_superclass towards 0")
     log_separation = log_separation_at(levels, l2=l2)
     ridge = levels.ridge_per_l2 * l2
     return Shrinkage(

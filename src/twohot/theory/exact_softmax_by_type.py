@@ -145,7 +145,7 @@ def softmax_error(
     exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds, max_steps=max_steps)
     if not all(fitted.converged for fitted in exact):
         problem = f"the exact softmax did not converge in {max_steps} Newton steps at l2={l2}"
-        advice = "pass a larger max_steps; population_rounds shows which round did not converge"
+        advice = "pass a larger max_steps. The result of population_rounds shows which round failed"
         raise RuntimeError(f"{problem}; {advice}.")
     errors = [
         np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
