@@ -1,8 +1,8 @@
 """Compute the paper's closed forms: separation q/p, penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-A *superclass* is a set of similar classes. Let c be the cosine of two samples of one class. Let d be
-the cosine of two samples of different classes of one superclass. Let n be the number of samples per
-class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
+A *superclass* is a set of similar classes. Let c be the cosine of two samples of one class. Let d
+be the cosine of two samples of different classes of one superclass. Let n be the number of samples
+per class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
 B = A + n(c - d). For features scaled to unit norm, the ridge is x = K² n l2 / ‖φ‖². Then
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
