@@ -1,6 +1,7 @@
-"""Accurate classifiers on frozen embeddings from labels you cannot trust.
+"""Train accurate classifiers on embeddings of a frozen model, even if many labels are wrong.
 
-A name is imported when it is first used, so `import twohot` itself loads no other package.
+The name of a class or function is imported when it is first used. So `import twohot` alone loads
+no other package, such as numpy.
 """
 
 from importlib import import_module
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
         top_candidates,
     )
 else:
-    # The rooms that define the names of `__all__`, and the rooms that users import by name.
+    # `_DEFINED_IN` are the subpackages that define the names of `__all__`; `_ROOMS` are all public
+    # subpackages.
     _DEFINED_IN = ("probes", "judge", "describe", "audit")
     _ROOMS = (*_DEFINED_IN, "extract", "noise", "review", "rows", "solve", "tables", "theory")
 

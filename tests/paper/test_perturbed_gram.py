@@ -80,7 +80,7 @@ def test_perturbed_matrix_is_no_gram_matrix_until_repaired() -> None:
     assert shift.eigengap == pytest.approx(30.0)
     assert shift.sin_angle < shift.bound < 0.1
     assert np.linalg.eigvalsh(gram + noise)[0] == pytest.approx(-0.20, abs=0.03)
-    with pytest.raises(ValueError, match="repair it with repair_gram"):
+    with pytest.raises(ValueError, match=r"pass repair_gram\(gram\)"):
         LabelAveraging.from_gram(gram + noise)
     repaired = repair_gram(gram + noise)
     assert np.linalg.eigvalsh(repaired)[0] > -1e-12

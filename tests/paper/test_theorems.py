@@ -190,7 +190,9 @@ def test_theorem_4_1_needs_balanced_given_labels() -> None:
     found = judge(type_outputs(model, LEAK, l2=0.01, n_rounds=3))
     assert [str(verdict) for verdict in found.verdicts] == ["right", "wrong", "wrong", "wrong"]
     for ask in (th.rounds_needed, partial(th.rounds_condition, n_rounds=3)):
-        with pytest.raises(ValueError, match=r"corruption is not balanced: column 0 sums to 1\.9"):
+        with pytest.raises(
+            ValueError, match=r"corruption is not balanced, because column 0 sums to 1\.9"
+        ):
             ask(LEAK, separation=kept.separation)
 
 

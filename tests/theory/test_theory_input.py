@@ -15,11 +15,12 @@ type_outputs = twohot.theory.type_outputs
 CLEAN, GRAM = np.eye(3), np.eye(3)
 LABELS = np.eye(2)[[0, 1, 1]]
 LEVELS = {"same_class": 0.4, "same_superclass": 0.1, "n_per_class": 5}
-GROUPS = {**LEVELS, "superclass": [0, 0, 1]}
+GROUPS: dict[str, Any] = {**LEVELS, "superclass": [0, 0, 1]}
 # Objects whose methods are called.
 MODEL = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
 HALF_SAMPLES = MODEL.with_class_sizes(2.5)
 KEPT = twohot.theory.shrinkage(**{**GROUPS, "superclass": [0, 0, 0]}, l2=0.1)
+TWO_SUPERCLASSES = twohot.theory.shrinkage(**GROUPS, l2=0.1)
 BY_GRAM, BY_FEATURES = LabelAveraging.from_gram(GRAM), LabelAveraging.from_features(GRAM)
 OUTPUTS = type_outputs(MODEL, CLEAN, l2=0.1, n_rounds=1)
 REDUCTION = twohot.theory.ClassReduction(MODEL, l2=0.1)
@@ -111,16 +112,19 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     "targets": [
         (
             np.eye(2),
-            r"targets must have 3 rows, one per sample, .* got shape \(2, 2\)|the same sha",
+            r"targets must have 3 rows, one per sample, .* have shape \(2, 2\)|the same sha",
         ),
-        ([0, 1, 1], r"use np.eye\(n_classes\)\[labels\]|targets must have 2 dimension"),
+        ([0, 1, 1], r"pass np.eye\(n_classes\)\[labels\]|targets must have 2 dimension"),
     ],
     "gram": [
         ([[1, 0]], r"gram must be square, got shape \(1, 2\)"),
-        (np.zeros((0, 0)), r"gram must have 2 dimension.* and an entry, got \(0, 0\)"),
+        (
+            np.zeros((0, 0)),
+            r"gram must have 2 dimension.* at least one entry, but has shape \(0, 0\)",
+        ),
     ],
     "separation": [
-        (1.0, "separation=1.0 is not allowed: pass a q/p above 1"),
+        (1.0, "separation=1.0 is not allowed: pass a separation q/p above 1"),
         ("2", "separation='2' is not allowed: pass a positive"),
     ],
     "n_classes": [(1, "n_classes=1 is not allowed: pass an integer of at least 2")],
@@ -131,9 +135,12 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     "CorrelationModel.case_5": [
         ({"same_class": 1.1}, "same_class=1.1 is not allowed: pass .* to 1"),
         ({"same_class": 1.0}, "same_class=1.0 .* of order: pass .* 1 > same_class"),
-        ({"n_per_class": "many"}, "n_per_class must hold real numbers"),
-        ({"n_per_class": np.nan}, "n_per_class holds NaN"),
-        ({"n_per_class": [3, 0, 2]}, "n_per_class .* class 1 has"),
+        ({"n_per_class": "many"}, "n_per_class must contain real numbers"),
+        ({"n_per_class": np.nan}, "n_per_class contains NaN"),
+        (
+            {"n_per_class": [3, 0, 2]},
+            "n_per_class must be above 0, but class 1 has 0; leave out empty",
+        ),
         ({"n_per_class": [3, 2]}, "one number or 3 numbers"),
     ],
     "CorrelationModel.case_4": [
@@ -145,21 +152,21 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     "CorrelationModel.from_correlation": [
         ({"correlation": [[0.4]]}, "at least 2 classes"),
         ({"correlation": [[0.4, 0.1], [0.2, 0.4]]}, "symmetric, .* its transpose by up to 0.1"),
-        ({"correlation": [[0.4, np.nan]] * 2}, "correlation holds NaN or infinite"),
+        ({"correlation": [[0.4, np.nan]] * 2}, "correlation contains NaN; remove"),
         ({"correlation": [[0.2, 0.5], [0.5, 0.2]], "class_sizes": 50}, "correlation is not pos"),
         ({"correlation": np.diag([0.3, 1.2])}, r"must not exceed squared_norms\[1\] = 1"),
         ({"correlation": [[0.4, 0.1], [0.1]]}, "real numbers in rows of equal length"),
-        ({"correlation": np.eye(2) * 0.3j}, "correlation must hold real numbers"),
+        ({"correlation": np.eye(2) * 0.3j}, "correlation must contain real numbers"),
         ({"squared_norms": [1, 1]}, "squared_norms must be one number or 3 numbers"),
-        ({"squared_norms": np.inf}, "squared_norms holds NaN or infinite"),
+        ({"squared_norms": np.inf}, "squared_norms contains infinite values"),
     ],
-    "MODEL.with_class_sizes": [({"class_sizes": "a"}, "class_sizes must hold real numbers")],
-    "HALF_SAMPLES.gram": [({}, "class_sizes must be whole numbers to list samples")],
-    "SPECTRUM.values": [({}, "class_sizes must be whole numbers to list samples")],
+    "MODEL.with_class_sizes": [({"class_sizes": "a"}, "class_sizes must contain real numbers")],
+    "HALF_SAMPLES.gram": [({}, "class_sizes must be whole numbers, because")],
+    "SPECTRUM.values": [({}, "class_sizes must be whole numbers, because")],
     "PairLevels": [({"squared_norm": 0.0}, "squared_norm=0.0 is not allowed: pass a positive")],
     "PairLevels.of_model": [
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
-        ({"superclass": [0, 1, 2]}, "a superclass of two or more classes"),
+        ({"superclass": [0, 1, 2]}, "superclass must give two classes the same number"),
     ],
     "case_1_outputs": [({"same_class": 1.5}, "same_class=1.5 is not allowed: .* from 0 to 1")],
     "case_2_outputs": [({"same_class": [0.1, 0.2]}, "same_class must be one number or 3")],
@@ -175,11 +182,14 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
         ({"superclass": [0, 0, 1]}, r"kept has 1 superclass\(es\), but superclass lists 2"),
     ],
-    "Shrinkage.product": [({"rounds": []}, "rounds must hold a Shrinkage or more")],
+    "Shrinkage.product": [
+        ({"rounds": []}, "rounds must hold one Shrinkage per round, .* got no rounds"),
+        ({"rounds": [KEPT, TWO_SUPERCLASSES]}, r"number of superclasses, got the numbers \[1, 2\]"),
+    ],
     "type_outputs": [({"corruption": np.eye(2)}, "corruption has 2 rows for 3 classes")],
     "unseen_outputs": [({"n_rounds": 0}, "n_rounds=0 is not allowed: .* at least 1")],
     "evolving_outputs": [
-        ({"models": []}, "one model per round"),
+        ({"models": []}, "models is empty; pass a list with one model per round"),
         ({"models": [MODEL, HALF_SAMPLES]}, "models must have the same class_sizes"),
     ],
     "mixed_outputs": [({"mix": mix}, "from 0 to 1") for mix in (-0.1, 1.1, np.nan)],
@@ -197,23 +207,23 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "candidate_targets": [
         ({"ties": "random"}, "ties='random' is not known: pass one of 'spread', 'low"),
-        ({"outputs": [0.5, np.nan]}, "outputs holds NaN"),
-        ({"outputs": 0.5}, "outputs must have one number per class"),
+        ({"outputs": [0.5, np.nan]}, "outputs contains NaN"),
+        ({"outputs": 0.5}, "outputs must be an array with one number per class"),
     ],
     "rounds_needed": [
-        ({"separation": None}, "pass exactly one of them"),
-        ({"log_separation": 0.7}, "pass exactly one of them"),
-        ({"corruption": TWO_BY_HALF.T}, "not balanced: column 0 sums to 1.3, not to 1"),
+        ({"separation": None}, "are both missing: pass exactly one of them"),
+        ({"log_separation": 0.7}, "are both given: pass exactly one of them"),
+        ({"corruption": TWO_BY_HALF.T}, "not balanced, because column 0 sums to 1.3, not to 1"),
     ],
     "rounds_condition": [
-        ({"log_separation": 0.7}, "pass exactly one of them"),
-        ({"corruption": TWO_BY_HALF.T}, "not balanced: column 0 sums to 1.3, not to 1"),
+        ({"log_separation": 0.7}, "are both given: pass exactly one of them"),
+        ({"corruption": TWO_BY_HALF.T}, "not balanced, because column 0 sums to 1.3, not to 1"),
     ],
     "rounds_until_right": [({"max_rounds": 10**400}, "max_rounds=.* out of range")],
     "LabelAveraging.from_gram": [
         (
             {"gram": [[1, 2], [2, 1]]},
-            r"\(repair it with repair_gram\): it has the negative eigenvalue -1",
+            r"the lowest eigenvalue is -1; pass repair_gram\(gram\)",
         )
     ],
     "LabelAveraging.from_features": [({"features": np.zeros((3, 0))}, r"features .* \(3, 0\)")],
@@ -221,20 +231,30 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"gram": [[1, 2], [2, 1]], "targets": np.eye(2), "l2": 9.0}, "gram is not positive semi")
     ],
     "BY_GRAM.outputs": [
-        ({"targets": 2 * LABELS}, "rows of targets must sum to 1"),
-        ({"targets": np.ones((3, 1))}, r"at least 2\), got shape \(3, 1\)"),
+        ({"targets": 2 * LABELS}, "every row of targets must sum to 1, but row 0 sums to 2; pass"),
+        ({"targets": np.ones((3, 1))}, r"at least 2\), but have shape \(3, 1\)"),
     ],
-    "BY_FEATURES.unseen_outputs": [({"features": [[1.0, 0.0]]}, "must have 3 columns, got 2")],
-    "BY_GRAM.coef": [(FIT, "use from_features")],
+    "BY_FEATURES.unseen_outputs": [
+        ({"features": [[1.0, 0.0]]}, "must have 3 columns, .* but have 2")
+    ],
+    "BY_GRAM.coef": [(FIT, r"LabelAveraging.from_features\(features\)")],
     "BY_GRAM.matrix": [({"ridge": 0, "n_rounds": 0}, "ridge")],
-    "repair_gram": [({"gram": [[-1.0, 0.0], [0.0, 1.0]]}, "gram cannot be repaired: sample 0")],
+    "repair_gram": [
+        (
+            {"gram": [[-1.0, 0.0], [0.0, 1.0]]},
+            "gram cannot be repaired: .* sample 0 .* row and column 0",
+        )
+    ],
     "sample_coefficients": [({"temperature": 0.0}, "temperature=0.0 is not allowed: pass a pos")],
     "davis_kahan": [
         ({"perturbed": np.eye(2)}, "gram and perturbed must have the same shape"),
         ({"n_leading": 3}, "n_leading must be below the matrix size 3, got 3"),
     ],
     "shrinkage_factors": [
-        ({"eigenvalues": [1.0, -2.0]}, "not those of a Gram matrix: it has the negative eig")
+        (
+            {"eigenvalues": [1.0, -2.0]},
+            "not those of a Gram matrix: the lowest eigenvalue is -2; pass numbers",
+        )
     ],
     "OUTPUTS.of": [
         ({"true_labels": [-1]}, r"true_labels\[0\]=-1 .* pass integers from 0 to 2"),
@@ -242,7 +262,9 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"true_labels": [0, 1]}, r"given_labels has shape \(1,\) .*: pass 2 integers"),
     ],
     "population_rounds": [({"max_steps": 0}, "max_steps=0 is not allowed: .* at least 1")],
-    "REDUCTION.class_means": [({"deviations": np.eye(2)}, "deviations must have 3 rows, got 2")],
+    "REDUCTION.class_means": [
+        ({"deviations": np.eye(2)}, "deviations must have 3 rows, one per class, but have 2")
+    ],
 }
 
 
@@ -296,7 +318,7 @@ ONE_ROUND = partial(type_outputs, MODEL, l2=0.1, n_rounds=1)
         (
             "evolving_outputs",
             {"corruption": CLEAN, "l2": 0.1, "models": MODEL},
-            "pass a list of one model",
+            "pass a list with one model",
         ),
         ("judge", {"predicted": np.eye(3)}, "predicted must be a TypeOutputs, got ndarray"),
         ("noise_tolerated", {"corruption_at": CLEAN, "predict": ONE_ROUND}, "a function of"),

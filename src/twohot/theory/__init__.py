@@ -1,10 +1,19 @@
-"""Closed forms for every round of self-distillation, their guarantees and their limits.
+"""Predict every round of self-distillation by formulas, and decide when the predictions are right.
 
-The functions need a few numbers that describe a dataset, not the dataset itself. They return the
-outputs of a round, the number of rounds until every training prediction is right, the tolerated
-noise rate, and the penalty to choose. They also return the error of the linear theory relative to
-the exact softmax. `docs/theory.md` lists the function that computes each formula of the paper.
-Theorem 4.1 is in `theorem_4_1`, Theorem 5.1 in `partial_labels`.
+In self-distillation, a classifier is trained on the given labels (round 1, the *teacher*). In every
+later round, a *student* is trained on the outputs of the round before. The formulas are those of
+the paper "Rethinking Self-Distillation" (ICLR 2025), corrected where they are wrong.
+
+Most functions need a few numbers that describe a dataset, not the dataset itself. They compute
+
+* the outputs of a round;
+* the number of rounds until every training sample is predicted correctly;
+* the noise rate up to which every training sample is predicted correctly;
+* the penalty for a chosen separation q/p, which is defined in `closed_forms`;
+* the difference between the linear theory and the exact softmax.
+
+`docs/theory.md` lists the function that computes each formula of the paper. Theorem 4.1 is in the
+module `theorem_4_1`, and Theorem 5.1 is in `partial_labels`.
 """
 
 from twohot.theory.averaging import (

@@ -23,16 +23,16 @@ from twohot.base import (
     check_within,
 )
 
-# Largest relative difference between a matrix and its transpose. BLAS computes the two triangles of
-# a Gram matrix with a difference of a few ulps.
+# Largest difference between a matrix and its transpose, divided by the largest entry (or by 1, if
+# this entry is below 1). Rounding makes the two triangles of a Gram matrix slightly different.
 SYMMETRY_TOLERANCE = 1e-8
-# A positive semidefinite matrix of a few thousand rows may have a computed eigenvalue as low as
-# -1e-14 times the largest one.
+# Rounding can make the smallest eigenvalue of a positive semidefinite matrix negative: about -1e-14
+# times the largest eigenvalue for a few thousand rows. This tolerance is larger.
 PSD_TOLERANCE = 1e-12
 # Range of penalties, class sizes and squared norms. The formulas multiply at most five of these
-# numbers, so that products stay below 1e300, which is finite.
+# numbers, so a product is at most 1e300, which does not overflow.
 SMALLEST, LARGEST = 1e-60, 1e60
-# float64 represents whole numbers exactly up to 9e15.
+# Maximum number of rounds; float64 represents every whole number up to 9e15.
 MOST_ROUNDS = 10**15
 
 # The theory needs at least two classes.
@@ -41,15 +41,20 @@ superclass_map = partial(check_superclass, least=2)
 
 
 def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> FloatArray:
-    """Return `values` as a finite float64 array; if `ndim` is given, check shape and size too."""
+    """Return `values` as a finite float64 array.
+
+    If `ndim` is passed, raise unless the array has `ndim` dimensions and at least one entry.
+    """
     array = as_array(values)
     if array.dtype.kind not in "biuf":
         shown = reprlib.repr(values)
-        raise ValueError(f"{name} must hold real numbers in rows of equal length, got {shown}.")
+        raise ValueError(f"{name} must contain real numbers in rows of equal length, got {shown}.")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
+        kind = "NaN" if np.isnan(array).any() else "infinite values"
+        raise ValueError(f"{name} contains {kind}; remove or replace them.")
     if ndim is not None and (array.ndim != ndim or array.size == 0):
-        raise ValueError(f"{name} must have {ndim} dimension(s) and an entry, got {array.shape}.")
+        needed = f"{ndim} dimension(s) and at least one entry"
+        raise ValueError(f"{name} must have {needed}, but has shape {array.shape}.")
     return array.astype(np.float64)
 
 
@@ -65,7 +70,7 @@ def round_count(n_rounds: int, minimum: int = 0, *, name: str = "n_rounds") -> i
     """Return a number of rounds; raise unless float64 represents it exactly."""
     if check_count(name, n_rounds, minimum) <= MOST_ROUNDS:
         return int(n_rounds)
-    advice = "pass at most 10**15; rounds_until_right also decides later rounds."
+    advice = "pass at most 10**15; rounds_until_right also searches later rounds."
     raise ArgumentError({name: n_rounds}, "is out of range", advice)
 
 
@@ -83,34 +88,44 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
     asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
     if asymmetry > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0))):
         problem = f"it differs from its transpose by up to {asymmetry:.3g}"
-        raise ValueError(
-            f"{name} must be symmetric, but {problem}; average the two if this is intended."
-        )
+        advice = f"to use its symmetric part, pass ({name} + {name}.T) / 2"
+        raise ValueError(f"{name} must be symmetric, but {problem}; {advice}.")
     return (matrix + matrix.T) / 2
 
 
-def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
-    """Return the eigenvalues of a PSD matrix; set negative ones to zero if rounding caused them."""
+def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str, advice: str) -> FloatArray:
+    """Return the eigenvalues of a positive semidefinite matrix.
+
+    Eigenvalues that are negative because of rounding are set to zero. If another eigenvalue is
+    negative, the function raises an error with the texts `problem` and `advice`.
+    """
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
-        raise ValueError(f"{problem}: it has the negative eigenvalue {ascending[0]:.6g}.")
+        found = f"the lowest eigenvalue is {ascending[0]:.6g}"
+        raise ValueError(f"{problem}: {found}; {advice}.")
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
 def per_class(
     values: ArrayLike, name: str, n_classes: int, *, above: float = -np.inf, below: float = np.inf
 ) -> FloatArray:
-    """Return one number per class, between bounds; repeat a single number for all classes."""
+    """Return one number per class; repeat a single number for all classes.
+
+    Raise unless every number is above `above` and below `below`.
+    """
     given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
         raise ValueError(
-            f"{name} must be one number or {n_classes} numbers, but has shape {given.shape}."
+            f"{name} must be one number or {n_classes} numbers, one per class, but has shape"
+            f" {given.shape}."
         )
     array = np.broadcast_to(given, (n_classes,)).copy()
     outside = np.flatnonzero((array <= above) | (array >= below))
     if outside.size:
-        allowed = f"above {above:g} and below {below:g}"
-        problem = f"class {outside[0]} has {array[outside[0]]:g}"
-        raise ValueError(f"{name} must be {allowed}, but {problem}; leave out empty classes.")
+        problem = f"but class {outside[0]} has {array[outside[0]]:g}"
+        if np.isinf(below):
+            advice = "leave out empty classes"
+            raise ValueError(f"{name} must be above {above:g}, {problem}; {advice}.")
+        raise ValueError(f"{name} must be above {above:g} and below {below:g}, {problem}.")
     return array
 
 
@@ -118,18 +133,23 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     """Return class sizes as integers; raise unless they are whole numbers."""
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
-        raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")
+        why = "because the result has one entry per sample"
+        advice = "call model.with_class_sizes(np.rint(model.class_sizes)) first"
+        raise ValueError(f"class_sizes must be whole numbers, {why}, but are {sizes}; {advice}.")
     return rounded.astype(np.intp)
 
 
 def ordered_levels(**levels: float) -> list[float]:
-    """Return the correlations; raise unless 1 > same_class > same_superclass >= elsewhere."""
+    """Return the correlations as a list; raise if their order is wrong.
+
+    The right order is 1 > same_class > same_superclass >= elsewhere; `elsewhere` is optional.
+    """
     values = [check_within(name, level, -1, 1) for name, level in levels.items()]
     c, d, *e = values
     if 1 > c > d >= min(e, default=d):
         return values
-    advice = "pass correlations with 1 > same_class > same_superclass >= elsewhere."
-    raise ArgumentError(levels, "are out of order", advice)
+    order = "1 > same_class > same_superclass" + " >= elsewhere" * len(e)
+    raise ArgumentError(levels, "are out of order", f"pass correlations with {order}.")
 
 
 def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
@@ -137,9 +157,11 @@ def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
     rows = real_array(targets, "targets")
     if rows.ndim != 2 or len(rows) != n_samples or rows.shape[1] < 2:
         needed = f"{n_samples} rows, one per sample, and one column per class (at least 2)"
-        advice = "use np.eye(n_classes)[labels] for labels"
-        raise ValueError(f"targets must have {needed}, got shape {rows.shape}; {advice}.")
-    worst = float(np.abs(rows.sum(axis=1) - 1).max())
-    if worst > ROW_SUM_TOLERANCE:
-        raise ValueError(f"rows of targets must sum to 1, but a sum differs by {worst:.3g}.")
+        advice = "to convert integer labels, pass np.eye(n_classes)[labels]"
+        raise ValueError(f"targets must have {needed}, but have shape {rows.shape}; {advice}.")
+    sums = rows.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        problem = f"but row {worst} sums to {sums[worst]:.6g}"
+        raise ValueError(f"every row of targets must sum to 1, {problem}; pass probabilities.")
     return rows

@@ -1,16 +1,16 @@
-"""The paper's closed forms: the separation q/p, the penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
+"""Compute the paper's closed forms: separation q/p, penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-Let c be the cosine of two samples of the same class, and d the cosine of two samples of different
-classes of the same superclass. Let n be the number of samples per class, K the number of classes,
-and s the squared norm of a sample. With A = 1 - c, B = A + n(c - d), and the ridge x = K² n l2 / s
-of features scaled to unit norm,
+A *superclass* is a set of similar classes. Let c be the cosine of two samples of one class. Let d
+be the cosine of two samples of different classes of one superclass. Let n be the number of samples
+per class, K the number of classes, and ‖φ‖² the squared norm of a sample. Let A = 1 - c and
+B = A + n(c - d). For features scaled to unit norm, the ridge is x = K² n l2 / ‖φ‖². Then
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
 
 The ratio q/p is called *separation*. It increases with the penalty, from 1 (no penalty) to B/A
-(infinite penalty), and for 1 < ρ < B/A
+(infinite penalty). For 1 < ρ < B/A, the separation is ρ at the penalty
 
-    l2 = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ.
+    l2 = ‖φ‖² A B (ρ - 1) / ((B - ρ A) K² n).
 
 Every round multiplies the deviation of a label from its class mean by p, the deviation of a class
 mean from its superclass mean by q, and the deviation of the mean of superclass s from 1/K by r_s.
@@ -20,9 +20,10 @@ output of round t for a sample of class a (in superclass s) with the given label
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-Cases III and IV are the lemma; the other cases remove or add terms. All cases require n samples in
-every class, but given labels may be imbalanced. These functions do not use the general form in
-`averaging`, so that tests can compare the two.
+A *case* is a set of assumptions on the correlations; see `CorrelationModel.case_1` … `case_5`. The
+lemma is Case IV, and Case III is the lemma with one superclass. Cases I and II have fewer terms,
+and Case V has more. All cases require n samples in every class, but given labels need not be
+balanced. The functions do not use the general form of `averaging`, so tests can compare the two.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -47,7 +48,8 @@ from twohot.theory import checks
 from twohot.theory.averaging import power_of_ratio
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
-NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (raise the lowest)"
+NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite"
+RAISE_LEVELS = "raise the negative ones of same_superclass and elsewhere towards 0"
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class PairLevels:
     n_classes: int
     n_per_class: float
     same_class: float  # mean cosine of two samples of one class
-    same_superclass: float  # mean cosine of samples of two classes of one superclass
-    squared_norm: float = 1.0  # mean ‖φ(x)‖²
+    same_superclass: float  # mean cosine of two samples of different classes of one superclass
+    squared_norm: float = 1.0  # mean squared norm of the features of a sample
 
     def __post_init__(self) -> None:
         check_count("n_classes", self.n_classes, 2)
@@ -71,9 +73,11 @@ class PairLevels:
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
-        """Return the levels of a dataset: mean cosines over classes and over pairs of classes.
+        """Return the levels of a model, as means over its classes.
 
-        The squared norm is a mean over samples.
+        `same_class` is the mean cosine over classes, and `same_superclass` is the mean cosine over
+        pairs of classes in one superclass. `n_per_class` is the mean class size. `squared_norm` is
+        the mean over samples.
 
         Examples
         --------
@@ -90,7 +94,8 @@ class PairLevels:
         cosines = model.correlation / np.outer(root, root)
         pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
         if not pairs.any():
-            raise ValueError("superclass must have a superclass of two or more classes.")
+            why = "same_superclass is the mean cosine of such classes"
+            raise ValueError(f"superclass must give two classes the same number, because {why}.")
         return cls(
             n_classes=model.n_classes,
             n_per_class=model.n_samples / model.n_classes,
@@ -101,17 +106,17 @@ class PairLevels:
 
     @property
     def own(self) -> float:
-        """Eigenvalue A of the Gram matrix for directions inside a class."""
+        """Eigenvalue A of the Gram matrix, for differences between samples of one class."""
         return 1 - self.same_class
 
     @property
     def class_mean(self) -> float:
-        """Eigenvalue B of the Gram matrix for directions between classes of one superclass."""
+        """Eigenvalue B of the Gram matrix, for differences between the classes of a superclass."""
         return self.own + self.n_per_class * (self.same_class - self.same_superclass)
 
     @property
     def ridge_per_l2(self) -> float:
-        """Ridge x of the features scaled to unit norm, divided by l2: K² n / s."""
+        """Ridge x of the features scaled to unit norm, divided by l2: K² n / squared_norm."""
         return self.n_classes**2 * self.n_per_class / self.squared_norm
 
 
@@ -143,7 +148,7 @@ def separation_at(levels: PairLevels, *, l2: float) -> float:
 def log_separation_at(levels: PairLevels, *, l2: float) -> float:
     """Return log(q/p) at the penalty `l2`, accurate even if q/p is 1 up to rounding.
 
-    The formula is log(1 + x (B - A)/(A (x + B))).
+    In the notation of the module docstring, the result is log(1 + x (B - A)/(A (x + B))).
 
     Examples
     --------
@@ -177,7 +182,8 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
     ratio = check_positive("separation", separation)
     if not 1 < ratio < largest:
         problem = f"is not between 1 and {largest:.6g}"
-        advice = f"no penalty gives this q/p with {levels.n_per_class:g} samples per class."
+        sizes = f"{levels.n_per_class:g} samples per class"
+        advice = f"pass a number in this range. With {sizes}, no penalty gives a q/p outside it."
         raise ArgumentError({"separation": separation}, problem, advice)
     own, class_mean = levels.own, levels.class_mean
     ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)
@@ -193,10 +199,11 @@ def _check_levels(levels: object) -> None:
 class Shrinkage:
     """Factors by which one or several rounds multiply the deviations of labels (eq. 14)."""
 
-    own: float  # p, for the deviation of a label from the mean of its true class
-    class_mean: float  # q, for the deviation of a class mean from its superclass mean
-    superclass_mean: FloatArray  # (n_superclasses,) r_s, for that of a superclass mean from 1/K
-    # log(q/p); p and q do not determine it accurately if both are near 1 or underflow.
+    own: float  # p, factor of the deviation of a label from the mean of its true class
+    class_mean: float  # q, factor of the deviation of a class mean from its superclass mean
+    # (n_superclasses,) r_s, factor of the deviation of a superclass mean from 1/K
+    superclass_mean: FloatArray
+    # log(q/p); if p and q are near 1 or underflow, it cannot be computed accurately from them.
     log_separation: float
 
     @property
@@ -217,9 +224,15 @@ class Shrinkage:
 
     @staticmethod
     def product(rounds: Sequence["Shrinkage"]) -> "Shrinkage":
-        """Return the factors of several rounds with different features (the corollary)."""
-        if len({each.superclass_mean.size for each in rounds}) != 1:
-            raise ValueError("rounds must hold a Shrinkage or more, all of the same superclasses.")
+        """Return the factors of several rounds with different features (the paper's corollary).
+
+        `rounds` has one `Shrinkage` per round.
+        """
+        counts = sorted({each.superclass_mean.size for each in rounds})
+        if len(counts) != 1:
+            needed = "one Shrinkage per round, all with the same number of superclasses"
+            found = f"the numbers {counts}" if counts else "no rounds"
+            raise ValueError(f"rounds must hold {needed}, got {found}.")
         return Shrinkage(
             float(np.prod([each.own for each in rounds])),
             float(np.prod([each.class_mean for each in rounds])),
@@ -236,7 +249,7 @@ def shrinkage(
     n_per_class: float,
     l2: float,
 ) -> Shrinkage:
-    """Return p, q and r_s of one round for the paper's correlation model (eq. 14).
+    """Return p, q and r_s of one round for the paper's main correlation model, Case IV (eq. 14).
 
     Examples
     --------
@@ -250,7 +263,7 @@ def shrinkage(
     groups = checks.superclass_map(superclass)
     levels = PairLevels(groups.size, n_per_class, same_class, same_superclass)
     superclass_mean = levels.class_mean + np.bincount(groups) * n_per_class * levels.same_superclass
-    checks.psd_eigenvalues(np.sort(superclass_mean), NOT_PSD)
+    checks.psd_eigenvalues(np.sort(superclass_mean), NOT_PSD, "raise same_superclass towards 0")
     log_separation = log_separation_at(levels, l2=l2)
     ridge = levels.ridge_per_l2 * l2
     return Shrinkage(
@@ -262,7 +275,10 @@ def shrinkage(
 
 
 def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinkage) -> FloatArray:
-    """Return the outputs by Lemma 4.1, or by the corollary if `kept` is a `Shrinkage.product`.
+    """Return the outputs by Lemma 4.1, with the factors `kept`.
+
+    For t rounds with the same features, pass the result of `Shrinkage.after`. For rounds with
+    different features (the paper's corollary), pass the result of `Shrinkage.product`.
 
     Examples
     --------
@@ -276,14 +292,15 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     groups = checks.superclass_map(superclass, len(shares))
     known, listed = kept.superclass_mean.size, groups.max() + 1
     if known != listed:
-        raise ValueError(f"kept has {known} superclass(es), but superclass lists {listed}.")
+        problem = f"kept has {known} superclass(es), but superclass lists {listed}"
+        raise ValueError(f"{problem}; pass the superclass for which kept was computed.")
     r = kept.superclass_mean[groups][:, None]
     rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size
     return outputs_table(shares, own=kept.own, class_mean=kept.class_mean, rest=rest)
 
 
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
-    """Return Ē (n_superclasses, n_labels), the mean of E over the classes of each superclass."""
+    """Return Ē (n_superclasses, n_labels), the mean row of `shares` in each superclass."""
     members = np.arange(groups.max() + 1)[:, None] == groups[None, :]
     return np.asarray((members @ shares) / members.sum(axis=1, keepdims=True))
 
@@ -300,7 +317,7 @@ def outputs_table(
 def case_1_outputs(
     corruption: ArrayLike, *, same_class: float, n_per_class: float, l2: float, n_rounds: int
 ) -> FloatArray:
-    """Case I: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
+    """Return the outputs in Case I: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
 
     Examples
     --------
@@ -318,7 +335,7 @@ def case_1_outputs(
 def case_2_outputs(
     corruption: ArrayLike, *, same_class: ArrayLike, n_per_class: float, l2: float, n_rounds: int
 ) -> FloatArray:
-    """Case II: as Case I, but every class a has its own p_a and q_a.
+    """Return the outputs in Case II: as in Case I, but every class a has its own p_a and q_a.
 
     Examples
     --------
@@ -347,7 +364,7 @@ def case_3_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case III: the lemma with one superclass, which has all classes.
+    """Return the outputs in Case III: the lemma with one superclass of all classes.
 
     Examples
     --------
@@ -380,7 +397,7 @@ def case_4_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case IV: the lemma, with superclasses of any sizes.
+    """Return the outputs in Case IV: the lemma, with superclasses of any sizes.
 
     Examples
     --------
@@ -411,17 +428,19 @@ def case_5_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case V, corrected: superclasses of any sizes that may be correlated with each other.
+    """Return the outputs in Case V, corrected: superclasses are correlated with each other.
 
-    A round mixes the superclass means by a matrix A with one row per superclass, but the printed
-    formula scales each mean separately. With K_i classes in superclass i, n samples per class, and
-    the correlation e between superclasses,
+    A round mixes the superclass means by a matrix M with one row per superclass. The formula
+    printed in the paper is wrong, because it scales each superclass mean separately. With K_i
+    classes in superclass i and the correlation e between superclasses,
 
-        A = (1 - c + n(c - d)) I + n(d - e) diag(K_i) + n e √(K_i K_j),    f(z) = z/(x + z),
-        y = pᵗ e(b) + (qᵗ - pᵗ) E_a + Σ_j √(K_j/K_s) [f(A)ᵗ - qᵗ]_sj (Ē_j - 1/K) + (1 - qᵗ)/K.
+        M = B I + n(d - e) diag(K_i) + n e √(K_i K_j),    f(z) = z/(x + z),
+        y = pᵗ e(b) + (qᵗ - pᵗ) E_a + Σ_j √(K_j/K_s) [f(M)ᵗ - qᵗ]_sj (Ē_j - 1/K) + (1 - qᵗ)/K.
 
-    If all K_i are equal, A has two eigenvalues: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s +
-    (sᵗ - rᵗ) Ē_all + (1 - sᵗ)/K, where r has K_i n (d - e) in place of the printed K_i n d.
+    If all superclasses have the same number m of classes, M has two eigenvalues. Let r = f(B +
+    m n (d - e)) and u = f(B + m n (d - e) + K n e), and let Ē_all be the mean of E. Then
+
+        y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s + (uᵗ - rᵗ) Ē_all + (1 - uᵗ)/K.
 
     Examples
     --------
@@ -442,8 +461,9 @@ def case_5_outputs(
     sizes = np.bincount(groups).astype(float)
     mixing = np.diag(levels.class_mean + n * (d - e) * sizes)
     mixing += n * e * np.sqrt(np.outer(sizes, sizes))
-    values, vectors = np.linalg.eigh(mixing)  # of A
-    factors = power_of_ratio(checks.psd_eigenvalues(values, NOT_PSD), ridge=x, n_rounds=power)
+    values, vectors = np.linalg.eigh(mixing)  # of M
+    values = checks.psd_eigenvalues(values, NOT_PSD, RAISE_LEVELS)
+    factors = power_of_ratio(values, ridge=x, n_rounds=power)
     kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)
     between = kept * np.sqrt(sizes[None, :] / sizes[:, None])
     rest = between @ (superclass_means(shares, groups) - 1 / n_classes) + (1 - q) / n_classes

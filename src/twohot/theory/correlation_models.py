@@ -1,16 +1,20 @@
-"""Class-correlation models: the theory's description of a dataset.
+"""Describe a dataset by the inner products of its features, for every two classes.
 
-    ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
-    ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
+The inner product of two different samples is called their *correlation*. In the theory, it depends
+only on the true classes a and b of the samples i and j:
 
-The Gram matrix of such a dataset is P W Pᵀ plus δ_a on the diagonal entry of a sample of class a.
-P has the one-hot true classes of the samples, and W is `correlation`. δ_a = squared_norms[a] - W_aa
-is the squared norm minus the correlation with other samples of the class. The eigenvalues are
+    ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     if i ≠ j
+    ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]
 
-    δ_a, n_a - 1 times for every class a             (directions inside class a), and
-    the K eigenvalues of  √n W √n + diag(δ)          (directions between class means),
+Let the rows of P be the one-hot true classes of the samples, and let W be `correlation`. The Gram
+matrix of such a dataset is P W Pᵀ, plus δ_a on the diagonal entry of a sample of class a. Here
+δ_a = squared_norms[a] - W_aa is the squared norm of a sample minus its inner product with another
+sample of the class. With n_a samples in class a, the eigenvalues of the Gram matrix are
 
-so the cost is O(K³) for any number of samples.
+    δ_a, n_a - 1 times for every class a             (differences inside class a), and
+    the K eigenvalues of  √n W √n + diag(δ)          (differences between class means).
+
+Computing them takes O(K³) operations for any number of samples.
 
 Conventions: samples are rows; classes, labels and superclasses count from 0.
 """
@@ -28,11 +32,11 @@ from twohot.theory import checks
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues of a class model's Gram matrix; see `CorrelationModel.spectrum`."""
+    """Eigenvalues of the Gram matrix of a `CorrelationModel`; see its method `spectrum`."""
 
     between: FloatArray  # (n_classes,) eigenvalues between class means, largest first
-    within: FloatArray  # (n_classes,) eigenvalue inside class a, class_sizes[a] - 1 times
-    class_sizes: FloatArray  # (n_classes,)
+    within: FloatArray  # (n_classes,) eigenvalue inside class a; it occurs class_sizes[a] - 1 times
+    class_sizes: FloatArray  # (n_classes,) samples per true class
 
     @property
     def eigengap(self) -> float:
@@ -40,18 +44,18 @@ class Spectrum:
         return float(self.between.min() - self.within.max())
 
     def values(self) -> FloatArray:
-        """Return all eigenvalues, largest first, one per sample; class sizes must be whole."""
+        """Return all eigenvalues, one per sample, largest first; class sizes must be integers."""
         within = np.repeat(self.within, checks.whole_sizes(self.class_sizes) - 1)
         return np.sort(np.concatenate([self.between, within]))[::-1]
 
 
 @dataclass(frozen=True, eq=False)
 class CorrelationModel:
-    """A dataset as described by the theory: correlations between classes, class sizes, norms.
+    """A dataset as the theory describes it: correlations between classes, class sizes and norms.
 
     Use `from_correlation` for any symmetric correlation, and `case_1` … `case_5` for the paper's
-    five cases. Class sizes may be imbalanced and real numbers. Correlations may be negative, but
-    the Gram matrix of the dataset must be positive semidefinite.
+    five cases. Class sizes can be unequal, and need not be whole numbers. Correlations can be
+    negative, but the Gram matrix of the dataset must be positive semidefinite.
 
     Examples
     --------
@@ -64,7 +68,7 @@ class CorrelationModel:
     30.0
     """
 
-    correlation: FloatArray  # (n_classes, n_classes) between different samples, symmetric
+    correlation: FloatArray  # (n_classes, n_classes) inner product of two different samples
     class_sizes: FloatArray  # (n_classes,) samples per true class
     squared_norms: FloatArray  # (n_classes,) ‖φ(x)‖² of the samples of each class
 
@@ -83,17 +87,17 @@ class CorrelationModel:
             worst = int(self.own_part.argmin())
             raise ValueError(
                 f"correlation[{worst}, {worst}] = {correlation[worst, worst]:g} must not exceed"
-                f" squared_norms[{worst}] = {norms[worst]:g}, the product of a sample with itself."
+                f" squared_norms[{worst}] = {norms[worst]:g}; lower the first or raise the second."
             )
-        advice = "(raise the diagonal of correlation or reduce the other entries)"
-        problem = f"the Gram matrix of this correlation is not positive semidefinite {advice}"
-        checks.psd_eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
+        advice = "raise the diagonal of correlation, or move its other entries towards 0"
+        problem = "the Gram matrix of this correlation is not positive semidefinite"
+        checks.psd_eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem, advice)
 
     @classmethod
     def from_correlation(
         cls, correlation: ArrayLike, *, class_sizes: ArrayLike, squared_norms: ArrayLike = 1.0
     ) -> Self:
-        """Build a model from any symmetric class correlation.
+        """Build a model from any symmetric matrix of correlations between classes.
 
         Examples
         --------
@@ -107,14 +111,14 @@ class CorrelationModel:
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
-        """Case I: samples correlate only within their class, and equally in all classes."""
+        """Build a model of Case I: one correlation inside all classes, none between classes."""
         n_classes = check_count("n_classes", n_classes, 2)
         level = check_within("same_class", same_class, 0, 1)
         return cls.case_2(same_class=np.full(n_classes, level), n_per_class=n_per_class)
 
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
-        """Case II: as Case I, but every class has its own correlation."""
+        """Build a model of Case II: as Case I, but every class has its own correlation."""
         n_classes = len(checks.real_array(same_class, "same_class", ndim=1))
         levels = checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
         sizes = checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
@@ -124,7 +128,7 @@ class CorrelationModel:
     def case_3(
         cls, *, n_classes: int, same_class: float, same_superclass: float, n_per_class: ArrayLike
     ) -> Self:
-        """Case III: a single superclass; one correlation inside classes and one between them."""
+        """Build a model of Case III: one correlation inside classes, one between all classes."""
         return cls.case_5(
             superclass=[0] * check_count("n_classes", n_classes, 2),
             same_class=same_class,
@@ -142,7 +146,10 @@ class CorrelationModel:
         same_superclass: float,
         n_per_class: ArrayLike,
     ) -> Self:
-        """Case IV, the paper's main model: no correlation between superclasses."""
+        """Build a model of Case IV, the paper's main model: superclasses are not correlated.
+
+        There is one correlation inside classes, and one between classes of a superclass.
+        """
         return cls.case_5(
             superclass=superclass,
             same_class=same_class,
@@ -161,10 +168,10 @@ class CorrelationModel:
         elsewhere: float,
         n_per_class: ArrayLike,
     ) -> Self:
-        """Case V: one correlation inside classes, one inside superclasses, one elsewhere.
+        """Build a model of Case V: as Case IV, plus a correlation between superclasses.
 
-        The paper requires elsewhere >= 0. Here it may be negative, as for centred features, if the
-        Gram matrix is positive semidefinite.
+        The paper requires elsewhere >= 0. Here `elsewhere` can be negative, as for centred
+        features, if the Gram matrix is positive semidefinite.
         """
         groups = checks.superclass_map(superclass)
         c, d, e = checks.ordered_levels(
@@ -182,41 +189,41 @@ class CorrelationModel:
 
     @property
     def n_samples(self) -> float:
-        """Number of samples; real if the class sizes are."""
+        """Number of samples: the sum of the class sizes, which need not be a whole number."""
         return float(self.class_sizes.sum())
 
     @property
     def own_part(self) -> FloatArray:
-        """(n_classes,) δ: squared norm minus correlation within the class."""
+        """(n_classes,) δ: squared norm minus correlation inside the class."""
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
-        """Return the ridge, n_classes * n_samples * l2: the penalty in units of the Gram matrix.
+        """Return the ridge n_classes * n_samples * l2, which label averaging adds to the diagonal.
 
         To compare datasets of different norms, divide the ridge by the squared norm.
         """
         return self.n_classes * self.n_samples * checks.scale_number("l2", l2)
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
-        """Return the model with other class sizes; a single number means equal sizes."""
+        """Return a copy with other class sizes; a single number is the size of every class."""
         return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
-        """Return the Gram matrix √n W √n + diag(δ) of the scaled class means."""
+        """Return √n W √n + diag(δ) (n_classes, n_classes); see the module docstring."""
         root = np.sqrt(self.class_sizes)
         return root[:, None] * self.correlation * root[None, :] + np.diag(self.own_part)
 
     def spectrum(self) -> Spectrum:
-        """Return the eigenvalues of the Gram matrix, without computing this matrix."""
+        """Return the eigenvalues of the Gram matrix of all samples, without this large matrix."""
         between = np.asarray(np.linalg.eigvalsh(self.class_gram())[::-1], dtype=np.float64)
         return Spectrum(between, self.own_part, self.class_sizes)
 
     def true_labels(self) -> IntArray:
-        """Return the sorted true classes (n_samples,); class sizes must be whole."""
+        """Return the sorted true classes (n_samples,); class sizes must be integers."""
         return np.repeat(np.arange(self.n_classes), checks.whole_sizes(self.class_sizes))
 
     def gram(self) -> FloatArray:
-        """Return the Gram matrix (n_samples, n_samples) of samples sorted by class (eq. 7)."""
+        """Return the Gram matrix (n_samples, n_samples) of samples sorted by true class (eq. 7)."""
         labels = self.true_labels()
         gram = self.correlation[labels[:, None], labels[None, :]]
         np.fill_diagonal(gram, self.squared_norms[labels])
@@ -230,15 +237,15 @@ def check_model(model: object, name: str = "model") -> None:
 
 
 # Perturbed Gram matrices: rotation of the leading subspace, and repair ----------------------------
-# The top K eigenvectors of a class model's Gram matrix represent its classes. A perturbation E
-# rotates them by at most (Davis and Kahan)
+# In the Gram matrix of a class model, the K leading eigenvectors (with the largest eigenvalues)
+# separate the classes. If a perturbation E is added to the matrix, they span another subspace. Let
+# θ be the largest principal angle between the two subspaces. By Davis and Kahan,
 #
 #     sin θ ≤ 2 ‖E‖ / (λ_K - λ_{K+1}),
 #
-# where θ is the largest principal angle between the two leading subspaces, ‖·‖ the spectral norm,
-# and λ are the eigenvalues without E. (The classical bound is ‖E‖ divided by the gap between λ_K
-# and the *perturbed* λ_{K+1}. By Weyl's inequality it implies the bound above if this is below 1.
-# Otherwise the bound is trivial.)
+# where ‖·‖ is the spectral norm, and λ are the eigenvalues without E. (The classical bound is ‖E‖
+# divided by the gap between λ_K and the *perturbed* λ_{K+1}. If the bound above is below 1, it
+# follows from the classical bound by Weyl's inequality. If not, it is true for every sine.)
 
 
 @dataclass(frozen=True)
@@ -248,11 +255,18 @@ class SubspaceShift:
     eigengap: float  # λ_K - λ_{K+1} of the unperturbed Gram matrix
     perturbation_norm: float  # spectral norm of the perturbation
     sin_angle: float  # sine of the largest principal angle between the leading subspaces
-    bound: float  # upper bound of `sin_angle` by Davis and Kahan; trivial if at least 1
+    bound: float  # upper bound of `sin_angle` by Davis and Kahan; useless if at least 1
 
 
 def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> SubspaceShift:
-    """Compare the leading eigenvectors of a Gram matrix with those of a perturbed one.
+    """Measure and bound how far a perturbation rotates the leading eigenvectors of a matrix.
+
+    Parameters
+    ----------
+    gram, perturbed : (n_samples, n_samples)
+        Gram matrix without and with the perturbation.
+    n_leading : int
+        Number of leading eigenvectors: those with the largest eigenvalues.
 
     Examples
     --------
@@ -282,7 +296,7 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     """Return a nearby matrix that has no negative eigenvalues and a unit diagonal.
 
     A perturbed Gram matrix is rarely positive semidefinite. But only a positive semidefinite matrix
-    is a Gram matrix of features, for which every round has a unique solution.
+    is the Gram matrix of some features. For other matrices, a round can have several solutions.
 
     Examples
     --------
@@ -296,7 +310,8 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     root = np.sqrt(np.maximum(np.diag(clipped), 0.0))
     if root.min() == 0:
         worst = int(root.argmin())
-        raise ValueError(f"gram cannot be repaired: sample {worst} has norm zero; remove it.")
+        problem = f"without negative eigenvalues, sample {worst} has norm zero"
+        raise ValueError(f"gram cannot be repaired: {problem}; remove row and column {worst}.")
     repaired = clipped / np.outer(root, root)
     np.fill_diagonal(repaired, 1.0)
     return np.asarray((repaired + repaired.T) / 2)

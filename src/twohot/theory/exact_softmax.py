@@ -1,14 +1,16 @@
-"""The exact softmax on any dataset, by Newton's method.
+"""Fit rounds with the exact softmax on any dataset, by Newton's method.
 
-A round minimises, over coefficients β in the eigenbasis of the Gram matrix Φ = F Fᵀ,
+A round minimises the objective f over coefficients β in the eigenbasis of the Gram matrix Φ = F Fᵀ.
+With the gradient ∇f and the Hessian H applied to a step d, the formulas are
 
     f(β) = mean_i [logsumexp(v_i) - u_i · v_i] + ½ l2 ‖β‖²,      v = F β,
     ∇f   = l2 β + Fᵀ(σ(v) - u) / N,
     H d  = l2 d + Fᵀ J (F d) / N,      J_i = diag(σ_i) - σ_i σ_iᵀ,
 
-where u are the targets and v the logits. The optimum is the fixed point y = σ(Φ (u - y) / (N l2))
-of the paper's Algorithm 1. The Newton system is solved by conjugate gradients. At uniform outputs,
-H is diagonal in this basis, l2 + λ_i/(N K), which is the preconditioner.
+where u are the targets, v the logits, σ the softmax, N the number of samples and K the number of
+classes. The outputs y at the optimum are the fixed point y = σ(Φ (u - y) / (N l2)) of the paper's
+Algorithm 1. The Newton system H d = -∇f is solved by conjugate gradients. If all outputs are 1/K, H
+is diagonal with the entries l2 + λ_i/(N K). This diagonal is the preconditioner.
 """
 
 from dataclasses import dataclass
@@ -23,34 +25,38 @@ from twohot.base import FloatArray, check_count
 from twohot.theory import checks
 from twohot.theory.averaging import LabelAveraging
 
-# Damped Newton method, for the exact softmax by sample (below) and by type ------------------------
-# Both minimise mean cross-entropy + ½ l2 ‖coef‖², as a function of the logits and of a dual
-# variable, which gives the penalty. Both are linear in the coefficients. The first step starts at
-# uniform outputs and equals the linear theory of `averaging`; later steps correct it.
+# Damped Newton method, for the exact softmax by sample (below) and by type of sample --------------
+# Both problems minimise mean cross-entropy + ½ l2 ‖coef‖². The loss is computed from the logits;
+# the penalty is computed from a dual variable (or from both). Logits and dual variable are linear
+# functions of the coefficients. The first step starts at uniform outputs, so its result is the
+# linear theory of `averaging`. Later steps correct this result.
 #
 # Targets and outputs are stored as deviations from 1/K. In late rounds, deviations are smaller than
-# the last digit of 1/K, and still determine the top label.
+# the last digit of 1/K, but their order still determines the top label.
 
 # A Newton step doubles the number of exact digits. If a full step changes logits by at most this
-# fraction, the next step would change them by about 1e-16. The test uses logits, because saturated
-# outputs stop changing earlier.
+# fraction of the largest logit, the next step would change them by about 1e-16. The test uses
+# logits, because outputs near 0 or 1 stop changing earlier.
 STEP_TOLERANCE = 1e-8
-# The residual of the fixed point must also be at most this fraction of the targets. At a tiny
-# penalty, logits are huge, so that a small relative change does not imply convergence.
+# The residual of the fixed-point equation must also be at most this fraction of the largest target
+# (minus 1/K). At a tiny penalty, logits are huge, so a small relative change of the logits does not
+# imply convergence.
 SETTLED_RESIDUAL = 1e-8
-# At a tiny penalty, logits are a huge multiple of targets minus outputs, so that rounding changes
-# them by more than `STEP_TOLERANCE`. So a fit also ends if steps no longer become smaller and the
-# residual is at most this fraction of the targets.
+# At a tiny penalty, logits are a huge multiple of targets minus outputs, so rounding changes logits
+# by more than `STEP_TOLERANCE`. So a fit also ends if a step is more than half as large as the step
+# before and the residual is at most this fraction of the largest target (minus 1/K).
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
-# Armijo's constant; any small number works.
+# Constant of Armijo's rule: accept a step if the objective decreases by this fraction of what its
+# slope predicts. Any small number works.
 SUFFICIENT_DECREASE = 1e-4
-# A smaller relative decrease of the objective may be rounding error. Then full steps are used,
-# because Newton's method already converges quadratically.
+# If the predicted relative decrease of the objective is below this number, rounding could hide the
+# decrease. Then full steps are used without a test: near the optimum, Newton's method needs none.
 TRUSTED_DECREASE = 1e-11
-# Maximum number of halvings of a step; the objective is convex, so that one of them decreases it.
+# Maximum number of halvings of a step. The objective is convex and smooth, so a small enough step
+# decreases it.
 MAX_HALVINGS = 30
-# Relative tolerances of the linear system in the first step and in the last steps. Newton's method
-# converges quadratically only if the tolerance decreases with the gradient.
+# Relative tolerances of the Newton system: the first in the first step, the second in the last
+# steps. Newton's method converges quadratically only if the tolerance decreases with the gradient.
 LOOSEST_SYSTEM, TIGHTEST_SYSTEM = 1e-3, 1e-13
 
 
@@ -76,7 +82,11 @@ class Problem(Protocol):
         """Return the Newton direction."""
 
     def residual(self, logits: FloatArray) -> float:
-        """Return the largest error of the fixed-point equation, divided by its slope."""
+        """Return the largest error of logits = Φ (targets - outputs)/(N l2).
+
+        The error is divided by 1 + λ/(N l2), where λ is the largest eigenvalue of Φ. So it has the
+        scale of an error of outputs.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +96,8 @@ class NewtonResult:
     logits: FloatArray
     dual: FloatArray
     deviations: FloatArray  # softmax of the logits, minus 1/K
-    residual: float
-    n_steps: int
+    residual: float  # see `Problem.residual`
+    n_steps: int  # number of Newton steps
     converged: bool
 
 
@@ -112,16 +122,16 @@ def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
 
 
 def softmax_deviations(logits: FloatArray) -> FloatArray:
-    """Return softmax(logits) - 1/K to full precision, even if the difference is nearly zero."""
+    """Return softmax(logits) - 1/K to full precision, even if the result is nearly zero."""
     grown = np.expm1(logits - logits.max(axis=-1, keepdims=True))
     n_classes = logits.shape[-1]
     above = grown - grown.mean(axis=-1, keepdims=True)
     deviations = above / (n_classes + grown.sum(axis=-1, keepdims=True))
-    return np.asarray(np.maximum(deviations, -1 / n_classes))  # rounding may make it smaller
+    return np.asarray(np.maximum(deviations, -1 / n_classes))  # undo rounding
 
 
 def cross_entropy(logits: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return the cross-entropy of every row, for targets minus 1/K."""
+    """Return the cross-entropy of every row; `targets` are the targets minus 1/K."""
     centred = logits - logits.mean(axis=-1, keepdims=True)
     return np.asarray(logsumexp(centred, axis=-1) - (targets * centred).sum(axis=-1))
 
@@ -143,28 +153,29 @@ class SoftmaxRound:
     """One round of the exact softmax on a dataset."""
 
     outputs: FloatArray  # (n_samples, n_classes)
-    logits: FloatArray  # (n_samples, n_classes); use them to predict labels in late rounds
+    logits: FloatArray  # (n_samples, n_classes); in late rounds, predict labels from the logits
     coef_norm: float  # ‖coef‖
-    residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), divided by its slope
-    n_steps: int  # Newton steps
+    residual: float  # scaled error of the fixed-point equation; see `Problem.residual`
+    n_steps: int  # number of Newton steps
     converged: bool
 
 
 def softmax_rounds(
     averaging: LabelAveraging, targets: ArrayLike, *, l2: float, n_rounds: int, max_steps: int = 50
 ) -> list[SoftmaxRound]:
-    """Return the exact rounds 1 … `n_rounds`; every round starts from zero coefficients.
+    """Return rounds 1 … `n_rounds` of the exact softmax; every fit starts at zero coefficients.
 
     Parameters
     ----------
     averaging : LabelAveraging
-        The dataset, from a Gram matrix or from features.
+        The dataset: a result of `LabelAveraging.from_gram` or `LabelAveraging.from_features`.
     targets, l2
         As for `average_labels`.
     n_rounds : int
-        Number of rounds; a round is trained on the outputs of the round before.
+        Number of rounds. Round 1 is trained on `targets`, a later round on the outputs of the round
+        before.
     max_steps : int
-        Maximum number of Newton steps per round; usually, five or six are enough.
+        Maximum number of Newton steps per round. Five or six steps are usually enough.
 
     Examples
     --------
@@ -221,8 +232,8 @@ class _DenseProblem:
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
         wrong = softmax_deviations(logits) - self.targets
         gradient = self.l2 * dual + self.basis.T @ wrong / self.n_samples
-        # The exact sum over labels is zero. Subtract its rounding error, because a tiny penalty
-        # would amplify this error.
+        # The exact gradient sums to zero over labels. Subtract the rounding error of this sum,
+        # because a tiny penalty would amplify the error.
         return np.asarray(gradient - gradient.mean(axis=1, keepdims=True))
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,22 +1,26 @@
-"""The exact softmax of a class model, solved per type of samples, for any number of samples.
+"""Fit rounds with the exact softmax for a `CorrelationModel`, by types of samples.
 
-All samples of a type (true class a, given label b) have the same logits at the optimum,
+The cost does not depend on the number of samples. All samples of a *type* (true class a, given
+label b) have the same logits at the optimum,
 
     v(a, b) = κ_a (u - σ(v)) + M_a,       κ_a = δ_a / (N l2),
     M_a     = Σ_c W_ac ζ_c,               ζ_c = Σ_b m(c, b) (u - σ(v)) / (N l2),
 
-where m is the number of samples of a type, u its target and N the number of all samples. M_a is the
-contribution of all other samples to the logits of a training sample, or of an unseen sample, of
-class a. In a Newton step from given logits, with J = diag(σ) - σσᵀ, the logits of a type change by
+where m is the number of samples of a type, u its target, σ the softmax and N the number of all
+samples. W and δ are the correlation and the `own_part` of the model. M_a are the logits of an
+unseen sample of class a. The logits of a training sample also have the term with κ_a. In a Newton
+step, with J = diag(σ) - σσᵀ, the logits of a type change by
 
     dv = H (M⁺_a - c),    c = v - κ_a (u - σ),    H = (I + κ_a J)⁻¹,
 
-and the new M⁺ solves M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)) with
-G_c = Σ_b m J H / (N l2), which are K(K-1) equations. They are solved for M⁺ and not for its change
-M⁺ - M, because M - W ζ has few digits if classes are large: an error of 10⁻¹⁶ in an output may be
-an error of 10⁻⁷ in ζ.
+where M⁺, the value of M after the step, solves the K(K-1) equations
 
-With g = 1/(1 + κσ) and w = σg, elementwise, Sherman-Morrison gives for any z
+    M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)),   G_c = Σ_b m J H / (N l2).
+
+The unknown is M⁺ and not the change M⁺ - M, because M - W ζ loses digits if classes are large: an
+error of 10⁻¹⁶ in an output can be an error of 10⁻⁷ in ζ.
+
+With g = 1/(1 + κσ) and w = σg, elementwise, the Sherman-Morrison formula gives for any z
 
     J H z = w (z - z̄),    H z = g z + κ w z̄,    z̄ = w·z / Σw.
 
@@ -44,7 +48,7 @@ from twohot.theory.label_leads import Leads
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 from twohot.theory.partial_labels import TieRule, candidate_targets
 
-# Safety factor of errors that are estimated by a single Newton step.
+# An error that is estimated by a single Newton step is multiplied by this factor, for safety.
 SAFETY = 16
 
 
@@ -54,8 +58,8 @@ class PopulationRound:
 
     predicted: TypeOutputs  # outputs of the training samples
     unseen: FloatArray  # (n_classes, n_classes) outputs of an unseen sample of each class
-    residual: float  # largest error of the fixed-point equation, divided by its slope
-    n_steps: int  # Newton steps
+    residual: float  # scaled error of the equation for the logits, as in `SoftmaxRound`
+    n_steps: int  # number of Newton steps
     converged: bool
 
 
@@ -67,7 +71,7 @@ def population_rounds(
     n_rounds: int,
     max_steps: int = 100,
 ) -> list[PopulationRound]:
-    """Return the exact softmax rounds 1 … `n_rounds`, per true class and given label.
+    """Return rounds 1 … `n_rounds` of the exact softmax, for all true classes and given labels.
 
     The time depends only on the number of classes: milliseconds per round for 10 classes, tenths of
     a second for 30. A round takes at most `max_steps` Newton steps.
@@ -99,7 +103,7 @@ def population_partial_labels(
     ties: TieRule = "spread",
     max_steps: int = 100,
 ) -> PopulationRound:
-    """Return the exact outputs of the partial-label student, per true class and given label.
+    """Return the round of the partial-label student, fitted with the exact softmax.
 
     Examples
     --------
@@ -112,7 +116,7 @@ def population_partial_labels(
     check_model(model)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     given = one_hot_types(model.n_classes) - 1 / model.n_classes
-    # Labels are ranked by logits, because at a small penalty all outputs except one underflow.
+    # Labels are ranked by logits, because at a small penalty all outputs except one can underflow.
     logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
     targets = candidate_targets(logits, n_candidates=n_candidates, ties=ties)
     return _solve(model, shares, targets - 1 / model.n_classes, l2=l2, max_steps=max_steps)
@@ -126,7 +130,9 @@ def softmax_error(
     n_rounds: int,
     max_steps: int = 100,
 ) -> FloatArray:
-    """Return for every round the largest difference between linear and exact outputs.
+    """Return for every round the largest error of an output that the linear theory predicts.
+
+    The error is the absolute difference from the output of the exact softmax.
 
     Examples
     --------
@@ -139,7 +145,8 @@ def softmax_error(
     exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds, max_steps=max_steps)
     if not all(fitted.converged for fitted in exact):
         problem = f"the exact softmax did not converge in {max_steps} Newton steps at l2={l2}"
-        raise RuntimeError(f"{problem}; raise max_steps, or inspect population_rounds.")
+        advice = "pass a larger max_steps. The result of population_rounds shows which round failed"
+        raise RuntimeError(f"{problem}; {advice}.")
     errors = [
         np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
         for theory, truth in zip(linear, exact, strict=True)
@@ -167,9 +174,10 @@ def _solve(
 
 
 def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
-    """Return the rounding error of the outputs of every type.
+    """Estimate the rounding error of the outputs of every type.
 
-    The estimate is the change by one more Newton step, plus the effect of rounding the logits.
+    The estimate is the change of outputs in one more Newton step, plus the effect of the rounding
+    of logits.
     """
     further = problem.direction(result.logits, result.dual).logits
     moved = softmax_deviations(result.logits + further) - result.deviations
@@ -178,7 +186,7 @@ def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
 
 
 class _TypeProblem:
-    """A round per type; the dual variable is the coefficient α of a sample, (a, b, label)."""
+    """A round on types; the dual variable is the coefficient α of one sample, (a, b, label)."""
 
     def __init__(
         self, model: CorrelationModel, shares: FloatArray, targets: FloatArray, l2: float
@@ -191,8 +199,8 @@ class _TypeProblem:
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
         self.kappa = (model.own_part / self.scale)[:, None, None]
         self.slope = float(model.spectrum().between.max()) / self.scale
-        # Orthonormal basis of the vectors with sum zero; a constant added to all logits has no
-        # effect.
+        # Orthonormal basis of the vectors with sum zero. Logits are solved in this basis, because
+        # a constant added to all logits has no effect.
         self.zero_sum = scipy.linalg.helmert(model.n_classes)  # (n_classes - 1, n_classes)
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
@@ -219,7 +227,7 @@ class _TypeProblem:
         return Direction(step, dual_step, float(slope))
 
     def _others(self, weights: FloatArray, total: FloatArray, zeta: FloatArray) -> FloatArray:
-        """Solve M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac ζ_c for vectors that sum to zero."""
+        """Solve M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac ζ_c for M⁺; ζ is `zeta`."""
         n_classes, size = len(zeta), len(zeta) - 1
         diagonal = np.einsum("ab,abk->ak", self.mass, weights)
         scaled = weights * (self.mass[:, :, None] / total)

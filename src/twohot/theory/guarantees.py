@@ -2,8 +2,9 @@
 
 The *margin* of a sample is the output at its true label minus the largest other output. A class is
 *right* if all its samples have a positive margin. If the smallest margin is zero within its
-rounding error, the class is *tied*. `judge` decides this for the outputs of the linear theory or of
-the exact softmax. `theorem_4_1` decides it without outputs, for any number of rounds.
+rounding error, the class is *tied*. If the smallest margin is negative, the class is *wrong*.
+`judge` returns the verdict for outputs of the linear theory or of the exact softmax. The module
+`theorem_4_1` computes the verdict without outputs, for any number of rounds.
 """
 
 import math
@@ -38,7 +39,7 @@ class Verdict(StrEnum):
     """Whether all samples of a class are predicted correctly."""
 
     RIGHT = "right"
-    TIE = "tie"  # no margin is negative, but one is zero
+    TIE = "tie"  # no margin is negative, but the smallest one is zero
     WRONG = "wrong"
 
 
@@ -56,16 +57,16 @@ class ClassVerdicts:
 
 @dataclass(frozen=True, eq=False)
 class Guarantee(ClassVerdicts):
-    """Whether each class is right, and its smallest margin; see `judge`."""
+    """The verdict and the smallest margin of every class; see `judge`."""
 
     margins: FloatArray  # (n_classes,) smallest margin of the samples of a class
-    tightest_label: IntArray  # (n_classes,) given label of the samples with this margin
-    weakest_class: int  # the class with the smallest margin
+    tightest_label: IntArray  # (n_classes,) given label of the samples with the smallest margin
+    weakest_class: int  # class with the smallest margin
     accuracy: float  # accuracy on the training samples; a tie counts as wrong
 
 
 def judge(predicted: TypeOutputs) -> Guarantee:
-    """Return for every class whether all its samples are predicted correctly, and its margin.
+    """Return for every class whether all its samples are right, and their smallest margin.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     >>> [str(verdict) for verdict in guarantee.verdicts], guarantee.weakest_class
     (['wrong', 'wrong', 'wrong'], 1)
     """
-    hint = "pass the result of type_outputs or partial_label_outputs, or a round's `predicted`"
+    hint = "pass the result of type_outputs, or the `predicted` of a PopulationRound"
     checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins, ranks = (
         np.where(predicted.occurs, each, np.inf)
@@ -99,25 +100,25 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
     return tuple(Verdict(each) for each in chosen)
 
 
-# The label noise that a predicted model tolerates, for any kind of corruption ---------------------
+# The noise rates at which every class is right, for any kind of corruption ------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseTolerance:
-    """The range of noise rates at which each class is right; NaN if there is no such rate."""
+    """The range of noise rates at which each class is right; NaN if a class is never right."""
 
     lowest: FloatArray  # (n_classes,) lowest noise rate at which the class is right, usually 0
-    highest: FloatArray  # (n_classes,) highest rate of the range that starts there
+    highest: FloatArray  # (n_classes,) highest noise rate of the range that starts at `lowest`
 
     @property
     def overall(self) -> float:
-        """Highest rate at which the ranges of all classes overlap; NaN if they do not."""
+        """Highest noise rate that lies in the ranges of all classes; NaN if there is none."""
         together = self.highest.min() >= self.lowest.max()
         return float(self.highest.min()) if together else float("nan")
 
     @property
     def weakest_class(self) -> int:
-        """The class that tolerates the least noise, or one that is never right."""
+        """The class with the smallest `highest`; a class that is never right comes first."""
         return int(np.nan_to_num(self.highest, nan=-1.0).argmin())
 
 
@@ -130,21 +131,22 @@ def noise_tolerated(
 ) -> NoiseTolerance:
     """Return the range of noise rates at which each class is right, for one kind of noise.
 
-    The function evaluates the rates 0, step, 2 step, … 1. Then it finds the ends of the first range
-    of rates at which the class is right, by bisection. This range may start above 0, because the
-    partial-label student may be wrong without noise and right with some noise.
+    The function evaluates the rates 0, `step`, 2 `step`, … 1. Bisection then finds, for each class,
+    the ends of the first range of rates at which the class is right. This range can start above 0,
+    because the partial-label student can be wrong without noise and right with some noise.
 
     Parameters
     ----------
     corruption_at : callable
-        Returns the corruption matrix at a noise rate between 0 and 1.
+        Function that returns the corruption matrix at a noise rate from 0 to 1.
     predict : callable
-        Returns the outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with
-        the other arguments fixed, or the `predicted` of the exact `population_rounds`.
+        Function that returns the outputs for a corruption matrix: `type_outputs` or
+        `partial_label_outputs` with the other arguments fixed, or a function that returns the field
+        `predicted` of a round of `population_rounds`.
     step : float
         Distance between the rates that are evaluated before the bisection.
     resolution : float
-        Tolerance of the bisection.
+        The bisection stops if its interval of rates is at most this wide.
 
     Examples
     --------
@@ -156,10 +158,11 @@ def noise_tolerated(
     >>> round(noise_tolerated(partial(symmetric, 4), third_round).overall, 4)
     0.5982
     """
-    checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
-    checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
+    hints = "pass a function of a noise rate", "pass a function of a corruption matrix"
+    checks.instance(corruption_at, Callable, "corruption_at", hints[0])
+    checks.instance(predict, Callable, "predict", hints[1])
 
-    @cache  # the bisections of several classes may need the same rate
+    @cache  # the bisections of several classes can need the same rate
     def right(rate: float) -> list[bool]:
         verdicts = judge(predict(checks.corruption_matrix(corruption_at(rate)))).verdicts
         return [verdict is Verdict.RIGHT for verdict in verdicts]
@@ -187,21 +190,24 @@ def noise_tolerated(
 
 # Errors of predictions whose class correlations are estimated from a few rows ---------------------
 # `prediction_bound` needs a few numbers and returns a proven but wide bound. `prediction_spread`
-# needs the rows and returns an estimate. It compares predictions from half of the n rows with the
-# prediction from all rows. The mean of n/2 rows, drawn without replacement, varies around the mean
-# of all rows with the variance σ²(2/n - 1/n) = σ²/n. The mean of all rows varies around the mean of
-# the population with the same variance.
+# needs the rows and returns an estimate.
+#
+# The estimate compares predictions from half of the n rows of a class with the prediction from all
+# rows. Let σ² be the variance of a row. The mean of n/2 rows, drawn without replacement, varies
+# around the mean of all rows with the variance σ²(2/n - 1/n) = σ²/n. The mean of all rows varies
+# around the mean of the population with the same variance.
 #
 # The bound. Let the rows of class a be independent and Gaussian with mean μ_a and covariance Σ_a,
-# ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b. From the rows, W is estimated by
-# the mean products of pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all
-# outputs,
+# where ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b. The estimate Ŵ of W has the
+# mean products of pairs of different rows. Let D = diag(√n) and let [μ] have the columns μ_a. All
+# outputs depend on B = D W D + diag(δ), and
 #
 #     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
 #
-# Each of the following three bounds fails with probability α/3, so that all hold with probability
-# 1 - α (Davidson-Szarek after Anderson; Laurent-Massart on a net of directions; Laurent-Massart in
-# every class):
+# Each of the following three bounds fails with probability at most α/3, so all three hold with
+# probability at least 1 - α. The first follows from theorems of Davidson, Szarek and Anderson, the
+# second from Laurent and Massart on a net of directions, the third from Laurent and Massart in
+# every class:
 #
 #     ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))),
 #     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
@@ -213,22 +219,22 @@ def noise_tolerated(
 #     ‖f(B̂)ᵗ - f(B)ᵗ‖ ≤ t mᵗ⁻¹ x β / ((x + λ_min(B̂)) (x + max(λ_min(B̂) - β, 0))).
 
 
-# A net of width 1/4 of the directions in K dimensions has at most 9ᴷ points, and a quadratic form
-# is at most twice its largest value on the net.
+# On the unit sphere in K dimensions, a net of width 1/4 has at most 9ᴷ points. A quadratic form on
+# the sphere is at most twice its largest value on the net.
 NET_SIZE, NET_FACTOR = 9, 2
-FEWEST_HALVED = 4  # minimum number of rows of a class, so that half of them have pairs
+FEWEST_HALVED = 4  # minimum number of rows of a class; half of them are at least two rows
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionBound:
-    """The error of predictions; see `prediction_bound` and `prediction_spread`."""
+    """The error of predicted outputs; see `prediction_bound` and `prediction_spread`."""
 
-    outputs: FloatArray  # (n_classes,) largest error of an output of the samples of a class
-    gram_error: float  # β, the error of the class Gram matrix in the spectral norm
+    outputs: FloatArray  # (n_classes,) largest error of any output of the samples of a class
+    gram_error: float  # β, the spectral norm of the error of `CorrelationModel.class_gram`
     accuracy: float  # predicted accuracy on the training samples
-    lowest_accuracy: float  # smallest accuracy if outputs have errors up to `outputs`
-    highest_accuracy: float  # largest accuracy if outputs have errors up to `outputs`
-    confidence: float  # probability that all bounds hold
+    lowest_accuracy: float  # smallest possible accuracy if outputs have errors up to `outputs`
+    highest_accuracy: float  # largest possible accuracy if outputs have errors up to `outputs`
+    confidence: float  # the argument `confidence`
 
 
 def prediction_bound(
@@ -240,27 +246,29 @@ def prediction_bound(
     within_norm: float,
     confidence: float = 0.95,
 ) -> PredictionBound:
-    """Bound the error of `type_outputs` due to estimated correlations.
+    """Bound the error of `type_outputs` that is caused by estimated correlations.
 
-    The error is the difference from the prediction with the exact correlations of the population.
-    The bound includes neither the error of the linear theory (see `softmax_error`) nor errors in
-    the true classes.
+    The error is the difference between two predictions: with the estimated correlations, and with
+    the exact correlations of the population. The bound is proven for independent Gaussian rows in
+    every class. It includes neither the error of the linear theory (see `softmax_error`) nor errors
+    in the true classes.
 
     Parameters
     ----------
     model : CorrelationModel
-        Correlations estimated from rows of known classes: mean products of pairs of different rows,
-        mean squared norms, and the number of rows per class.
+        Model estimated from rows of known true classes. Its correlations are mean inner products of
+        pairs of different rows, its norms are mean squared norms, and its class sizes are the
+        numbers of rows.
     corruption, l2, n_rounds
         As for `type_outputs`.
     within_norm : float
-        τ, the largest eigenvalue of the covariances of all classes.
+        The largest eigenvalue of all covariance matrices of the features inside a class.
     confidence : float
-        Probability with which the bound holds, above 0 and below 1.
+        Probability that the bound holds; a number above 0 and below 1.
 
     See Also
     --------
-    prediction_spread : An estimate from the rows, which is many times smaller.
+    prediction_spread : An estimate from the rows; it is usually many times smaller than the bound.
 
     Examples
     --------
@@ -284,7 +292,7 @@ def prediction_bound(
     level = _confidence(confidence)
     norm = checks.scale_number("within_norm", within_norm)
     if model.class_sizes.min() < 2:
-        advice = "leave out such classes, because correlations within a class need pairs."
+        advice = "leave out such classes, because a correlation inside a class needs two rows."
         raise ArgumentError("model", "has a class with fewer than 2 rows", advice)
     reduction = ClassReduction(model, l2=l2)
     gram_error = _gram_error(model, norm, 1 - level)
@@ -292,7 +300,7 @@ def prediction_bound(
         reduction.root[:, None] * (shares - 1 / len(shares)), axis=0
     ).max(initial=0.0)
     of_own = _own_error(model, reduction, norm, 1 - level, power)
-    # Both terms of an output are averages of labels, so that an error is at most 1.
+    # Both terms of an output are averages of labels, so an error is at most 1.
     outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
     return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
 
@@ -308,29 +316,33 @@ def prediction_spread(
     n_draws: int = 100,
     random_state: RandomState = 0,
 ) -> PredictionBound:
-    """Estimate the error of `type_outputs` due to a small number of rows.
+    """Estimate the error of `type_outputs` that is caused by estimating correlations from rows.
 
-    Outputs are predicted with the correlations of all rows, and with those of a random half of the
-    rows of every class. The error is the quantile `confidence` of the differences, one number for
-    all classes. As in `prediction_bound`, it is the error of the prediction, not of a classifier.
+    Outputs are predicted with the correlations of all rows, and with the correlations of a random
+    half of the rows of every class. The estimate is the quantile `confidence` of the largest
+    differences of `n_draws` such halves; it is one number for all classes. As in
+    `prediction_bound`, the error is that of predicted outputs, not the test error of a classifier.
 
     Parameters
     ----------
     features : (n_samples, n_features)
-        Prepared as for training, for instance centred and of unit norm.
+        Features, prepared as for training: for example centred, and scaled to unit norm.
     true_labels : (n_samples,)
-        Codes of the true classes; every class needs at least four rows.
+        True classes as integers from 0; every class needs at least four rows.
     corruption, l2, n_rounds
         As for `type_outputs`.
     confidence : float
-        Proportion of datasets for which the estimate is large enough, above 0 and below 1.
+        Approximate proportion of datasets in which the true error is at most the estimate; a number
+        above 0 and below 1.
     n_draws : int
-        How often half of the rows are drawn.
+        Number of random halves.
     random_state : int or numpy generator, optional
-        Seed or generator of these draws.
+        Seed or generator of the random halves.
 
     Examples
     --------
+    With 20 rows of each class, and with 500:
+
     >>> corruption = 0.6 * np.eye(3) + 0.4 / 3 * np.ones((3, 3))
     >>> for n_per_class in (20, 500):
     ...     labels = np.repeat(np.arange(3), n_per_class)
@@ -347,7 +359,7 @@ def prediction_spread(
     groups = [rows[codes == label] for label in range(len(shares))]
     if min(map(len, groups)) < FEWEST_HALVED:
         few = f"has a class with fewer than {FEWEST_HALVED} rows"
-        advice = "leave out such classes or add rows, because half of them need pairs."
+        advice = "leave out such classes or add rows, because half of a class must have two rows."
         raise ArgumentError("true_labels", few, advice)
     power, level = checks.round_count(n_rounds), _confidence(confidence)
     generator, sizes = check_generator(random_state), [len(each) for each in groups]
@@ -367,8 +379,8 @@ def prediction_spread(
 def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
     """Return a model with the class sizes `sizes` and the correlations of the rows in `groups`.
 
-    Mean products use pairs of different rows, so that they are unbiased. Negative eigenvalues of
-    the estimate are set to zero.
+    Correlations are mean products of pairs of different rows, so they are unbiased. Then negative
+    eigenvalues of the estimated matrix are set to zero.
     """
     counts = np.array([len(each) for each in groups])
     means = np.array([each.mean(axis=0) for each in groups])
@@ -395,16 +407,16 @@ def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
 def _confidence(confidence: float) -> float:
     if 0 < check_within("confidence", confidence, 0, 1) < 1:
         return float(confidence)
-    advice = "pass a probability above 0 and below 1; for 1, the bound would be infinite."
+    advice = "pass a probability above 0 and below 1."
     raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
 
 
 def _bound(
     predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
 ) -> PredictionBound:
-    """Return the bound, with the smallest and largest accuracy for these errors of outputs."""
+    """Return the bound, with the accuracies that are possible for errors up to `outputs`."""
     weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
-    margins, error = predicted.margins(), 2 * outputs[:, None]  # a margin is a difference
+    margins, error = predicted.margins(), 2 * outputs[:, None]  # two outputs per margin
     accuracy = predicted.accuracy()
     return PredictionBound(
         outputs=outputs,
@@ -417,7 +429,10 @@ def _bound(
 
 
 def _gram_error(model: CorrelationModel, norm: float, risk: float) -> float:
-    """Return β: the root u = √(‖D Ŵ D‖ + β) of u² - κ u - (‖D Ŵ D‖ + ‖Q‖) = 0."""
+    """Return β, for which u = √(‖D Ŵ D‖ + β) solves u² - κ u - (‖D Ŵ D‖ + ‖Q‖) = 0.
+
+    The variable `slope` is κ, with 2 ‖H‖ = κ u.
+    """
     n_classes, root = model.n_classes, np.sqrt(model.class_sizes)
     scaled = root[:, None] * model.correlation * root
     estimated = max(float(np.linalg.eigvalsh(scaled)[-1]), 0.0)
@@ -441,7 +456,7 @@ def _power_error(reduction: ClassReduction, gram_error: float, n_rounds: int) ->
 def _own_error(
     model: CorrelationModel, reduction: ClassReduction, norm: float, risk: float, n_rounds: int
 ) -> FloatArray:
-    """Return a bound on |f(δ̂)ᵗ - f(δ)ᵗ| for every class, from the ends of the interval of δ."""
+    """Return a bound on |f(δ̂)ᵗ - f(δ)ᵗ| per class, from the ends of the interval around δ̂."""
     own = model.own_part
     spread = norm * math.log(6 * model.n_classes / risk) / (model.class_sizes - 1)
     off = 2 * np.sqrt(own * spread) + 2 * spread

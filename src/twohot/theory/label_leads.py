@@ -1,17 +1,19 @@
-"""The lead of the true label: its output minus the output of another label, and its sign.
+"""Compute leads of the true label, and decide their signs for many rounds at once.
 
-After t rounds, the lead of the true label a over label l, for a sample with the target u, is
+The *lead* of the true label a over a label l is the output at a minus the output at l. After t
+rounds, the lead for a sample with the target u is
 
     f_aᵗ (u_a - u_l) + Σ_i w_i (φ_iᵗ - f_aᵗ),    w_i = n_a^-½ v_i[a] · v_iᵀ √n (E[:, a] - E[:, l]),
 
 with the eigenvalues λ_i and eigenvectors v_i of the class Gram matrix, φ_i = λ_i/(x + λ_i),
-f_a = δ_a/(x + δ_a) and the mean targets E of the classes. The weights are w_i; the *bases* are f_a
-and the φ_i with a nonzero weight. The sign of a lead must not depend on rounding:
+f_a = δ_a/(x + δ_a) and the mean targets E of the classes. The w_i are called *weights*. The
+*bases* are the numbers that are raised to the power t: f_a, and the φ_i with a nonzero weight. The
+sign of a lead must not depend on rounding:
 
-* Labels are subtracted first, so that common terms cancel before they are multiplied.
+* Targets of two labels are subtracted first, so common terms cancel before they are multiplied.
 * Equal eigenvalues are merged, because only the sum of their weights is defined.
-* A weight below its rounding error is set to zero. Otherwise an error of 10⁻¹⁷ in a direction that
-  decays slowly would exceed the lead in a direction that decays fast.
+* A weight below its rounding error is set to zero. Otherwise, in late rounds, a weight of 10⁻¹⁷
+  with a large base would outweigh the true terms with smaller bases.
 * All other terms have an error bound, computed from the errors of eigenvalues and weights.
 * Powers are computed from logarithms, relative to the power of the largest base. A lead of 10⁻¹⁰⁰⁰
   underflows, but its sign is known.
@@ -23,10 +25,10 @@ bounded:
     M_i(t) = |φ_iᵗ - f_aᵗ| / baseᵗ = exp(-t a_i) (1 - exp(-t b_i)),
     g = log(base / f_a),   a_i = log(base / max(φ_i, f_a)),   b_i = |log(φ_i / f_a)|.
 
-F decreases; M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s). M_i is
-at least min(M_i(s), M_i(e)), and at most exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations decide
-the sign for a range of rounds (`PowerSums`). In very late rounds, the sign of the lead is the sign
-of the term with the largest base.
+As t grows, F decreases, and M_i first increases and then decreases. In rounds s … e, F lies between
+F(e) and F(s). M_i is at least min(M_i(s), M_i(e)), and at most exp(-s a_i)(1 - exp(-e b_i)). So a
+few evaluations decide the sign for a range of rounds (`PowerSums`). In very late rounds, the sign
+of a lead is the sign of the term with the largest base.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -41,9 +43,9 @@ from twohot.theory.averaging import EIGEN_ERROR, ClassReduction, log_gap
 
 # Eigenvalues whose difference is below this multiple of their error count as equal.
 EQUAL_EIGENVALUES = 64
-# Relative error of a power of a ratio, per round: one or two ulps for the ratio and for the power.
+# Bound on the relative rounding error of a power of a ratio, per round.
 POWER_ERROR = 8 * float(np.finfo(np.float64).eps)
-# Largest exponent; with an infinite one, zero times the exponent would be NaN.
+# Exponents are limited to this number, because zero times an infinite exponent would be NaN.
 STEEP = 1e18
 
 
@@ -51,8 +53,8 @@ STEEP = 1e18
 class Leads:
     """Leads of the true label over every label: own * (u_a - u_l) + ahead, with their errors.
 
-    For leads in units of outputs, multiply all other fields by exp(log_scale). Arrays broadcast to
-    the shape (n_classes, n_classes, n_classes).
+    To get leads and errors in units of outputs, multiply them by exp(log_scale). Arrays broadcast
+    to the shape (n_classes, n_classes, n_classes).
     """
 
     own: FloatArray  # (n_classes, 1, n_classes) F, the weight of a sample's target
@@ -60,13 +62,16 @@ class Leads:
     error: FloatArray  # error of `ahead`
     own_error: FloatArray  # error of `own`
     log_scale: FloatArray  # (n_classes, 1, n_classes) log of the power of the largest base
-    means: "MeanLeads | None" = None  # for targets equal to their class mean
+    means: "MeanLeads | None" = None  # leads of samples whose target equals their class mean
 
     @classmethod
     def of_shared(
         cls, own: FloatArray, shared: FloatArray, error: FloatArray, *, log_scale: float = 0.0
     ) -> Self:
-        """Return the leads of outputs own[a] * row + shared[a]; errors are per class or type."""
+        """Return the leads for outputs own[a] * target + shared[a].
+
+        `error` has one number per class or one per type.
+        """
         ahead = np.diag(shared)[:, None] - shared
         scale, none = np.full((1, 1, 1), log_scale), np.zeros((1, 1, 1))
         errors = error.reshape(len(own), -1, 1)
@@ -77,35 +82,35 @@ class Leads:
 class MeanLeads:
     """Leads of samples whose target equals their class mean, in classes with all φ_i < f_a.
 
-    In such a lead, the terms with f_a cancel. They are left out here, because otherwise leads in
-    late rounds would contain only rounding errors.
+    In such a lead, the terms with f_a cancel. These terms are left out, because in late rounds
+    their rounding error would be larger than the lead.
     """
 
     rows: FloatArray  # (n_classes, 1, n_classes) u_a - u_l of the class mean; NaN if a φ_i ≥ f_a
-    ahead: FloatArray  # (n_classes, 1, n_classes) Σ_i w_i φ_iᵗ over exp(log_scale)
-    error: FloatArray  # (n_classes, 1, n_classes)
-    log_scale: FloatArray  # (n_classes, 1, n_classes)
+    ahead: FloatArray  # (n_classes, 1, n_classes) Σ_i w_i φ_iᵗ, divided by exp(log_scale)
+    error: FloatArray  # (n_classes, 1, n_classes) error of `ahead`
+    log_scale: FloatArray  # (n_classes, 1, n_classes) log of the power of the largest base
 
 
 @dataclass(frozen=True, eq=False)
 class PowerRange:
     """Bounds of F(t) and M_i(t) for all rounds t in a range, and their rounding errors."""
 
-    own_least: float
-    own_most: float
+    own_least: float  # lower bound of F
+    own_most: float  # upper bound of F
     own_error: float
-    least: FloatArray  # (n_values,)
-    most: FloatArray  # (n_values,)
+    least: FloatArray  # (n_values,) lower bounds of M_i
+    most: FloatArray  # (n_values,) upper bounds of M_i
     errors: FloatArray  # (n_values,)
 
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """The functions F(t) and M_i(t) of one true class.
+    """The functions F(t) and M_i(t) of one true class (see the module docstring).
 
-    The error of an eigenvalue, times dlog φ/dλ = x/(λ (x + λ)), is the error of log φ. In a power,
-    it is multiplied by t. An error of the largest base multiplies all terms equally and changes no
-    sign. An error of another base relative to the largest one may change a sign.
+    The error of an eigenvalue, times dlog φ/dλ = x/(λ (x + λ)), is the error of log φ. In a power
+    φᵗ, this error is multiplied by t. An error of the largest base multiplies all terms equally and
+    changes no sign. An error of another base relative to the largest base can change a sign.
     """
 
     signs: FloatArray  # (n_values,) signs of φ - f_a
@@ -117,7 +122,7 @@ class Powers:
     gap_drifts: FloatArray  # (n_values,) error of log φ, per round
 
     def between(self, first: float, last: float) -> PowerRange:
-        """Return bounds for the rounds `first` … `last`; for a single round, they are equal."""
+        """Return bounds for the rounds `first` … `last`; for one round, both bounds are equal."""
         ends = [np.exp(-t * self.rates) * -np.expm1(-t * self.gaps) for t in (first, last)]
         decay, own_most = np.exp(-first * self.rates), float(np.exp(-first * self.own_rate))
         most = decay * -np.expm1(-last * self.gaps)
@@ -134,12 +139,13 @@ class Powers:
 
 
 class LabelLeads:
-    """Leads of the true labels for the mean targets E of the classes, after any round.
+    """Leads of the true labels after any round, for the mean targets E of the classes.
 
     Examples
     --------
-    After 16 rounds, the superclass mean has the largest power. But it is uniform up to rounding, so
-    its weight is zero up to rounding and it does not decide the sign:
+    After 16 rounds, the term of the superclass mean has the largest power. But the superclass mean
+    is uniform up to rounding, so the weight of this term is set to zero. The sign is decided by the
+    other terms:
 
     >>> from twohot.theory import CorrelationModel
     >>> model = CorrelationModel.case_3(
@@ -158,7 +164,7 @@ class LabelLeads:
         self._norms = np.linalg.norm(scaled, axis=0)  # (label,)
         values = reduction.values
         new = np.diff(values, prepend=-np.inf) > EQUAL_EIGENVALUES * reduction.error
-        self._starts = np.flatnonzero(new)  # first positions of groups of equal eigenvalues
+        self._starts = np.flatnonzero(new)  # first position in each set of equal values
         counts = np.diff(np.append(self._starts, values.size))
         self.values = np.add.reduceat(values, self._starts) / counts  # (n_values,) distinct λ
         lowest = values[self._starts]
@@ -169,7 +175,7 @@ class LabelLeads:
         self._angles = np.maximum(angles, EIGEN_ERROR * values.size)
 
     def weights(self, true_class: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weights w (n_values, n_classes) of one true class, and their errors."""
+        """Return the weights w (n_values, n_labels) of one true class, and their errors."""
         reduction, a = self.reduction, true_class
         apart = self._along[:, a, None] - self._along
         products = reduction.vectors[a, :, None] / reduction.root[a] * apart
@@ -183,16 +189,16 @@ class LabelLeads:
         return weights, errors
 
     def powers(self, own_part: float, top: float) -> Powers:
-        """Return F(t) and M_i(t) for the own part δ_a; `top` is the eigenvalue of the base."""
+        """Return F(t) and M_i(t) for δ_a = `own_part`, if `top` is the eigenvalue of the base."""
         ridge, values = self.reduction.ridge, self.values
         own, base = np.full_like(values, own_part), np.full_like(values, top)
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = ridge / (values * (ridge + values)) * self._value_errors
-        slopes = np.where(values > 0, slopes, 0.0)  # a zero is exact
+        slopes = np.where(values > 0, slopes, 0.0)  # a zero eigenvalue has no error
         base_drift = float(slopes[values == top].sum())
-        larger = np.minimum(np.maximum(values, own), top)  # weights above it are zero
+        larger = np.minimum(np.maximum(values, own), top)  # larger values have weight zero
         above = np.where(values > own_part, slopes, 0.0)
-        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # a zero is exact
+        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # f_a = 0
         return Powers(
             signs=np.sign(values - own_part),
             own_rate=float(own_rate),
@@ -220,7 +226,7 @@ class LabelLeads:
         return Leads(leads[0], leads[1], leads[2], leads[3], leads[4], of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
-        """Return for every class the error of differences of labels in `ClassReduction.gained`."""
+        """Return per class the error of a difference of labels in `ClassReduction.gained`."""
         errors, top = np.empty(len(self.reduction.own)), float(self.values.max())
         for a, root in enumerate(self.reduction.root):
             at = self.powers(self.reduction.own_part[a], top).between(n_rounds, n_rounds)
@@ -253,15 +259,15 @@ def _largest(weights: FloatArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.where(weights != 0, values[:, None], 0.0).max(axis=0))
 
 
-# The sign of a lead over many rounds --------------------------------------------------------------
+# The sign of a lead in a range of rounds ----------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PowerSums:
-    """Leads u F(t) ± Σ_i w_i M_i(t) of one class over the labels with the same largest base.
+    """Leads u F(t) + Σ_i ± w_i M_i(t) of one class over a set of labels with the same largest base.
 
-    A lead is the smallest one over the given labels b that occur. For one-hot labels, u = u_a - u_l
-    is -1, 0 or 1.
+    The sign of a term is that of φ_i - f_a. For every label, the lead is the smallest one of all
+    samples of the class. Given labels are one-hot, so u = u_a - u_l is -1, 0 or 1.
     """
 
     powers: Powers
@@ -269,13 +275,13 @@ class PowerSums:
     weights: FloatArray  # (n_values, n_labels) w, multiplied by the sign of φ - f_a
     errors: FloatArray  # (n_values, n_labels) errors of the weights
     bases: FloatArray  # (n_labels,) coefficient of the largest base; zero if below its error
-    settled: float  # from this round on, leads have the sign of `bases`
+    settled: float  # round from which leads have the sign of `bases`
 
     def right(self, first: float, last: float) -> bool | None:
         """Return whether all leads are positive in rounds `first` … `last`; None if undecided.
 
-        False means that one lead is positive in none of these rounds. A single round is always
-        decided.
+        False means that some lead is positive in none of these rounds. If the range is a single
+        round, the result is never None.
         """
         at = self.powers.between(float(first), float(last))
         positive, negative = np.maximum(self.weights, 0), np.maximum(-self.weights, 0)
@@ -291,12 +297,12 @@ class PowerSums:
 
 
 def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> list[PowerSums]:
-    """Return the leads of one class: one record for the labels with the same largest base."""
+    """Return the leads of one class: a record for each set of labels with the same largest base."""
     weights, errors = leads.weights(true_class)
     units = _worst_units(shares[true_class], true_class)
     tops = _largest(weights, leads.values)
     own_parts = np.full_like(tops, leads.reduction.own_part[true_class])
-    # If f_a is the largest base and its coefficient u - Σ w is zero, there is no term with f_a.
+    # If the coefficient u - Σ w of f_a is zero, f_a is not a base.
     occurs = np.abs(units - weights.sum(axis=0)) > errors.sum(axis=0) + POWER_ERROR
     own_parts = np.where(occurs | (own_parts <= tops), own_parts, 0.0)
     tops = np.maximum(tops, own_parts)
@@ -314,7 +320,7 @@ def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> 
 
 
 def _worst_units(shares: FloatArray, true_class: int) -> FloatArray:
-    """Return for every label l the smallest u_a - u_l over the given labels that occur."""
+    """Return for every label l the smallest u_a - u_l of the given labels that occur."""
     wrong = shares > 0
     wrong[true_class] = False
     n_others = wrong.sum() - wrong  # number of wrong given labels other than l
@@ -326,8 +332,8 @@ def _ends(
 ) -> tuple[FloatArray, float]:
     """Return coefficients (n_labels,) of the largest base, and the round from which it dominates.
 
-    A coefficient below its rounding error is zero. From this round on, the sum of all other terms
-    is less than half of the term with the largest base.
+    A coefficient below its rounding error is set to zero. From the returned round on, the sum of
+    all other terms is at most half of the term with the largest base.
     """
     own_weights = units - weights.sum(axis=0)
     if powers.own_rate == 0:

@@ -1,15 +1,16 @@
-"""Predicted outputs of every round, for training samples and for unseen samples.
+"""Predict the outputs of every round, for training samples and for unseen samples.
 
-In the theory, all samples of true class a with the given label b have equal outputs. They are
-called the *type* (a, b). Let u be the target of type (a, b), E_a the mean target of class a, and
-Ȳ⁽ᵗ⁾ the class means after t rounds (see `ClassReduction`). The output of the type after t rounds is
+In the theory, all samples of true class a with the given label b have equal outputs. These samples
+are called the *type* (a, b). Let u be the target of type (a, b) and E_a the mean target of class a.
+Let Ȳ⁽ᵗ⁾[a] be the mean output of class a after t rounds (see `ClassReduction`). With the ridge x
+and the `own_part` δ of the model, the output of the type after t rounds is
 
     y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
 
-An equal form, accurate for any ridge x, is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K.
+It equals f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K, a form that is accurate at any ridge.
 
-For rounds from given labels, u is the one-hot label e(b). For the partial-label student
-(`partial_labels`), u has the weights of the candidate labels, and t = 1.
+If round 1 is trained on given labels, u is the one-hot label e(b). For the partial-label student
+(see `partial_labels`), u has the weights of the candidate labels, and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -33,17 +34,19 @@ from twohot.theory.label_leads import LabelLeads, Leads
 class TypeOutputs:
     """Outputs of all types: own[a] * rows[a, b] + shared[a], plus a constant for all labels.
 
-    Deviations from 1/K are stored, so that late rounds have full precision. In this factored form,
-    a round of one-hot labels needs K² numbers. The K³ outputs are computed on request.
+    The fields represent deviations from 1/K, so late rounds have full precision. They need memory
+    for about K² numbers if labels are one-hot. The K³ outputs are computed when they are used.
     """
 
     own: FloatArray  # (n_classes,) weight of `rows`
-    shared: FloatArray  # (n_classes, n_classes) term of all samples of a true class
-    rows: FloatArray  # (n_classes, n_classes, n_classes) targets or deviations of a type
+    shared: FloatArray  # (n_classes, n_classes) term that all samples of a true class share
+    # (n_classes, n_classes, n_classes) target of each type; or, for the exact softmax, the output
+    # of each type minus 1/K
+    rows: FloatArray
     corruption: FloatArray  # (n_classes, n_classes) fraction of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
-    leads: Callable[[], Leads]  # returns the leads of the true label, with errors
-    row_sum: float = 1.0  # sum of each of the `rows`: 1 for targets, 0 for deviations
+    leads: Callable[[], Leads]  # returns the leads of the true label (see `label_leads`)
+    row_sum: float = 1.0  # sum of each entry rows[a, b]: 1 for targets, 0 for outputs minus 1/K
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -69,7 +72,7 @@ class TypeOutputs:
 
     @property
     def outputs(self) -> FloatArray:
-        """(n_classes, n_classes, n_classes) outputs; [a, b] for true class a, given label b."""
+        """Outputs (n_classes, n_classes, n_classes); [a, b] is for true class a, given label b."""
         return np.asarray(self.deviations + 1 / len(self.own))
 
     @property
@@ -78,7 +81,7 @@ class TypeOutputs:
         return self.corruption > 0
 
     def _lead(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the lead of the true label over every label, its error, and its log-scale."""
+        """Return the lead of the true label over every label, its error and its `log_scale`."""
         classes, leads = np.arange(len(self.own)), self.leads()
         beyond = self.rows[classes, :, classes][:, :, None] - self.rows
         lead = leads.own * beyond + leads.ahead
@@ -100,7 +103,7 @@ class TypeOutputs:
         right[classes, :, classes], wrong[classes, :, classes] = True, False
         with np.errstate(divide="ignore"):
             sizes = np.log(np.abs(lead)) + log_scale
-        # The ranks have the order of the leads, even if leads underflow.
+        # Ranks have the same order as the leads, even where leads underflow.
         largest = sizes.max() if lead.any() else 0.0
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
@@ -109,7 +112,7 @@ class TypeOutputs:
         return values.min(axis=2), ranks.min(axis=2), *decided
 
     def margins_over_labels(self) -> FloatArray:
-        """Return the leads of the true label over other labels, for all types that occur."""
+        """Return the output at the true label minus every other output, for types that occur."""
         lead, _, log_scale = self._lead()
         others = ~np.eye(len(lead), dtype=bool)[:, None, :] & self.occurs[:, :, None]
         return np.asarray((lead * np.exp(log_scale))[others])
@@ -117,23 +120,23 @@ class TypeOutputs:
     def margins(self) -> FloatArray:
         """Return the output at the true label minus the largest other output, for every type.
 
-        A margin below the smallest float, 1e-308, is returned as zero. For its sign, use `right`,
-        `wrong` or `margin_ranks`.
+        If the size of a margin is below about 1e-308, the margin is returned as zero. To get the
+        sign of such a margin, use `right`, `wrong` or `margin_ranks`.
         """
         return self._margins[0].copy()
 
     def margin_ranks(self) -> FloatArray:
-        """Return numbers with the order and the signs of the margins, even below 1e-308."""
+        """Return numbers with the order and signs of the exact margins, even if these underflow."""
         return self._margins[1].copy()
 
     @property
     def right(self) -> BoolArray:
-        """Whether the true label of a type has the largest output by more than rounding."""
+        """Whether the true label of a type has the largest output, by more than rounding error."""
         return self._margins[2].copy()
 
     @property
     def wrong(self) -> BoolArray:
-        """Whether another label of a type has the largest output by more than rounding."""
+        """Whether another label of a type has the largest output, by more than rounding error."""
         return self._margins[3].copy()
 
     def class_accuracy(self) -> FloatArray:
@@ -148,14 +151,16 @@ class TypeOutputs:
 
 
 def one_hot_types(n_classes: int) -> FloatArray:
-    """Return the one-hot targets e(b) of all types (a, b), as a view of K² numbers."""
+    """Return the one-hot targets e(b) of all types (a, b), as a view of a K × K array."""
     return np.broadcast_to(np.eye(n_classes), (n_classes,) * 3)
 
 
 def type_outputs(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> TypeOutputs:
-    """Return the outputs of round `n_rounds` on training samples, per true class and given label.
+    """Return the outputs of round `n_rounds` for every true class and given label.
+
+    The outputs are those of training samples, in the linear theory.
 
     Parameters
     ----------
@@ -164,10 +169,11 @@ def type_outputs(
     corruption : (n_classes, n_classes)
         Proportion of every given label (column) in every true class (row).
     l2 : float
-        Penalty: mean cross-entropy + ½ l2 ‖coef‖².
+        Weight of the penalty in the objective: mean cross-entropy + ½ l2 ‖coef‖².
     n_rounds : int
-        0 for the given labels, 1 for the teacher, 2 and up for the students, at most 10**15. In
-        very late rounds, outputs are uniform up to rounding, but `judge` is still right.
+        The round: 0 for the given labels, 1 for the teacher, 2 or more for a student, at most
+        10**15. In very late rounds, outputs are uniform up to rounding, but the verdicts of `judge`
+        are still exact.
 
     Examples
     --------
@@ -189,7 +195,7 @@ def type_outputs(
 def outputs_by_round(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> list[TypeOutputs]:
-    """Return the outputs of rounds 1 … `n_rounds`, with one diagonalisation.
+    """Return the outputs of rounds 1 … `n_rounds`, with a single eigendecomposition.
 
     Examples
     --------
@@ -209,8 +215,9 @@ def evolving_outputs(
 ) -> TypeOutputs:
     """Return the outputs after one round per model; round i uses the features of model i.
 
-    This is the paper's corollary on feature learning, for any correlation: the power of one factor
-    becomes the product of the rounds' factors. All models must have the same class sizes.
+    This is the paper's corollary on feature learning, for any correlation: instead of the power of
+    a factor, it has the product of the factors of all rounds. All models must have the same class
+    sizes.
 
     Examples
     --------
@@ -221,14 +228,15 @@ def evolving_outputs(
     >>> evolving_outputs(models, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3).outputs[0, 1].round(3)
     array([0.54, 0.46])
     """
-    checks.instance(models, Sequence, "models", "pass a list of one model per round")
+    checks.instance(models, Sequence, "models", "pass a list with one model per round")
     if not models:
-        raise ValueError("models must hold one model per round, got none.")
+        raise ValueError("models is empty; pass a list with one model per round.")
     for i, model in enumerate(models):
         check_model(model, f"models[{i}]")
     first = models[0]
     if any(not np.array_equal(model.class_sizes, first.class_sizes) for model in models):
-        raise ValueError("models must have the same class_sizes: rounds use the same samples.")
+        why = "because all rounds use the same samples"
+        raise ValueError(f"models must have the same class_sizes, {why}.")
     shares = checks.corruption_matrix(corruption, first.n_classes)
     own: FloatArray = np.ones(first.n_classes)
     means: FloatArray = shares - 1 / first.n_classes
@@ -238,12 +246,12 @@ def evolving_outputs(
         own = own * reduction.own
         means = reduction.class_means(means)
         largest *= float(reduction.values.max() / (reduction.ridge + reduction.values.max()))
-        # Rescaled to about 1, so that many rounds do not underflow.
+        # Rescale the factors to about 1, so that the product of many rounds does not underflow.
         scale = max(float(own.max()), float(np.abs(means).max())) or 1.0
         own, means, largest = own / scale, means / scale, largest / scale
         log_scale += math.log(scale)
-    # Rounds have different eigenvectors. So the rounding error of a round is a fraction of its
-    # largest eigenvalue, on the scale √n of the class Gram matrix.
+    # Rounds have different eigenvectors. So the error bound is a fraction of the product of the
+    # largest factors, on the scale √n of the class Gram matrix.
     root = np.sqrt(first.class_sizes)
     size = np.linalg.norm(root[:, None] * shares) * largest / root + own
     error = EIGEN_ERROR * first.n_classes * len(models) * size
@@ -258,9 +266,9 @@ def unseen_outputs(
 ) -> FloatArray:
     """Return the outputs (n_classes, n_classes) of a round for an unseen sample of each class.
 
-    An unseen sample has no given label that the model could memorise. If given labels are balanced,
-    the teacher predicts it correctly if the true label is the most frequent given label of its
-    class. The theorems are about training samples, not about unseen samples.
+    An unseen sample has no given label that the model could memorise. In the setting of
+    `rounds_condition`, the teacher is right on unseen samples of every class in which the true
+    label is the most frequent given label. The theorems are only about training samples.
 
     Examples
     --------
@@ -288,7 +296,7 @@ def after_rounds(
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
 
 
-# Rounds on mixed targets: ξ times the given label plus 1 - ξ times the previous round -------------
+# Rounds on mixed targets: ξ times the given label plus (1 - ξ) times the previous output ----------
 # Round t fits ξ Y⁽⁰⁾ + (1 - ξ) Y⁽ᵗ⁻¹⁾. If one plain round multiplies the component along an
 # eigenvector by f = λ/(x + λ), t rounds on mixed targets multiply it by
 #
@@ -296,16 +304,16 @@ def after_rounds(
 #     c   = ξ f / (1 - (1 - ξ) f) = λ / (x/ξ + λ).
 #
 # * If ξ = 1, every round equals the teacher. If ξ = 0, rounds are plain rounds.
-# * The outputs of two rounds are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of teacher and student.
-# * Infinitely many rounds equal the teacher at the penalty l2/ξ.
+# * The outputs of round 2 are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of teacher and student.
+# * After infinitely many rounds, outputs equal those of the teacher at the penalty l2/ξ.
 #
-# After two rounds, a margin is linear in ξ, so that the smallest margin is concave in ξ. The best ξ
-# is 0, 1, or a point where two samples have the same margin.
+# After two rounds, the difference of two outputs is linear in ξ, so the smallest margin is concave
+# in ξ. The best ξ is 0, 1, or a point where two such differences are equal.
 
 
 @dataclass(frozen=True)
 class BestMix:
-    """The mixture that maximises the smallest margin after two rounds; see `best_mix`."""
+    """The weight ξ that maximises the smallest margin after two rounds; see `best_mix`."""
 
     mix: float  # ξ, weight of the given label
     margin: float  # smallest margin of a training sample at ξ
@@ -314,7 +322,7 @@ class BestMix:
 
     @property
     def gain(self) -> float:
-        """`margin` minus the larger margin of teacher and student."""
+        """`margin` minus the larger one of `margin_of_teacher` and `margin_of_student`."""
         return self.margin - max(self.margin_of_teacher, self.margin_of_student)
 
 
@@ -323,16 +331,19 @@ def mixed_outputs(
 ) -> TypeOutputs:
     """Return the outputs of round `n_rounds` on mixed targets.
 
+    A student is trained on `mix` times the given label plus 1 - `mix` times the previous output.
+
     Parameters
     ----------
     model, corruption, l2, n_rounds
         As for `type_outputs`.
     mix : float
-        Weight ξ of the given label in the targets of the students, from 0 to 1.
+        Weight of the given label in the targets of the students, from 0 to 1.
 
     Examples
     --------
-    Very many rounds at ξ = 0.25 equal the teacher at four times the penalty:
+    After very many rounds with mix=0.25, outputs equal those of the teacher at four times the
+    penalty:
 
     >>> from twohot.theory import type_outputs
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=100)
@@ -355,11 +366,14 @@ def mixed_outputs(
 
 
 def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> BestMix:
-    """Return the ξ that maximises the smallest margin of a training sample after two rounds.
+    """Return the `mix` that maximises the smallest margin of a training sample after two rounds.
+
+    See `mixed_outputs` for the meaning of `mix`.
 
     Examples
     --------
-    At a small penalty the student is better, at a large one the teacher:
+    At the small penalty, the plain student (mix=0) is best. At the large penalty, the teacher
+    (mix=1) is best:
 
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=[40, 100, 200])
     >>> corruption = 0.7 * np.eye(3) + 0.1 * np.ones((3, 3))
@@ -380,7 +394,8 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
 def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
     """Return the point between 0 and 1 where the minimum of several lines is largest.
 
-    Starting at 0, the algorithm follows the lowest line through crossings while it increases.
+    The algorithm starts at 0 on the lowest line. Where another line crosses below, the
+    algorithm continues on that line. It stops at 1, or where the lowest line does not increase.
     """
     slopes, where = at_one - at_zero, 0.0
     lowest = np.lexsort((slopes, at_zero))[0]
@@ -395,7 +410,7 @@ def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
 
 
 def _mixed_factors(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:
-    """Return the factors c_t (defined above) of components with these eigenvalues."""
+    """Return the factors c_t (defined above) for the eigenvalues `values`."""
     limit = values / (ridge / mix + values) if mix else np.zeros_like(values)
     decay = power_of_ratio(values, ridge=ridge, n_rounds=n_rounds)
     if n_rounds:

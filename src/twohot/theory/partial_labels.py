@@ -1,22 +1,28 @@
-"""The partial-label student, and when its predictions are right: Theorem 5.1 corrected.
+"""Predict the partial-label student, and decide when it is right: Theorem 5.1 corrected.
 
-The student is trained on targets that give equal weights to the teacher's top labels, called the
-*candidates*. The printed theorem states that it is right on every training sample if C_kk > C_kk'
-for all k' ≠ k. This condition implies that the true label is a candidate, but is not sufficient for
-the student. With ỹ = argmax_{j ≠ k} C_kj, the theorem is wrong if
+The labels with the largest outputs of the teacher are called the *candidates* of a sample. The
+partial-label student is trained on targets with equal weights on the candidates. Let C be the
+corruption: C_kk' is the proportion of samples of class k that have the given label k'. The theorem
+printed in the paper states, for two candidates, that the student is right on every training sample
+if C_kk > C_kk' for all k' ≠ k. In the paper's setting, this condition implies that the true label
+is a candidate, but the student can still be wrong. With ỹ = argmax_{j ≠ k} C_kj and the separation
+q/p, the proof of the theorem fails in four situations:
 
-* the given label b is not in the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples of class k
-  with the given label b have the candidates {k, ỹ} and not {k, b};
-* the mean candidate targets of a superclass are not uniform, which is the usual case;
-* C_kk + C_kỹ = 1: if only one class is confused with k, the labels k and ỹ tie;
-* two labels tie for the second place, as all labels do without noise.
+* If (q/p - 1)(C_kỹ - C_kb) > 1, the given label b is not a candidate: samples of class k with the
+  given label b have the candidates {k, ỹ} and not {k, b}.
+* The mean candidate targets of a superclass are usually not uniform.
+* If C_kk + C_kỹ = 1, only one class is confused with k, and the labels k and ỹ tie.
+* Several labels can tie for the second place. Without noise, all labels except k tie for it.
 
-The following holds for any class correlation, class sizes, corruption C and number k of candidates.
-Let f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`), M = (F - f)(C - 1/K).
+The following statements hold for any class correlation, class sizes, corruption C and number of
+candidates. Let f_a = δ_a/(x + δ_a), with the ridge x and the `own_part` δ of the model. Let F be
+the averaging of class means (see `ClassReduction`), and let M = (F - f)(C - 1/K). The type (a, b)
+has the samples of class a with the given label b.
 
-1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, plus a constant for all
-   labels. The k labels with the largest outputs are the candidates, with weights u(a, b) of sum 1.
-   The true label is a candidate if its output exceeds the k-th largest of the other outputs.
+1. The teacher's output of type (a, b) at label l is M_al, plus f_a if l = b, plus a constant for
+   all labels. The `n_candidates` labels with the largest outputs are the candidates, and u(a, b)
+   are their equal weights, with sum one. The true label is a candidate if fewer than `n_candidates`
+   other labels have an output that is at least as large.
 2. With E'_a = Σ_b C_ab u(a, b), the student is right on every sample of class a if and only if,
    for every label l ≠ a,
 
@@ -24,8 +30,8 @@ Let f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`), M 
        + (F - f)_aa (E'_aa - E'_al)                       the other samples of its class
        + Σ_{c ≠ a} (F - f)_ac (E'_ca - E'_cl)  >  0       the other classes,
 
-   with the minimum over the given labels b that occur in class a. If both sides are equal, there
-   is a tie.
+   with the minimum over the given labels b that occur in class a. If both sides are equal, the
+   labels a and l tie.
 
 The proof is in `docs/theory.md`.
 """
@@ -62,8 +68,9 @@ def candidate_targets(
     n_candidates : int
         Number of candidates of a sample; 2 in the paper.
     ties : {"spread", "lowest"}
-        Rule if several labels tie for the last candidate. With "spread", its weight is divided
-        equally among them. With "lowest", the label with the lowest position gets the weight.
+        Rule if several labels tie for the last places among the candidates. With "spread", the
+        weight of these places is divided equally among the tied labels. With "lowest", the tied
+        labels with the lowest positions become candidates.
 
     Examples
     --------
@@ -76,7 +83,7 @@ def candidate_targets(
     """
     values = checks.real_array(outputs, "outputs")
     if values.ndim == 0:
-        raise ValueError("outputs must have one number per class in its last axis, got one number.")
+        raise ValueError("outputs must be an array with one number per class, but is one number.")
     slack = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
     return ranked_targets(values, slack, n_candidates=n_candidates, ties=ties)
 
@@ -84,7 +91,7 @@ def candidate_targets(
 def ranked_targets(
     scores: FloatArray, slack: FloatArray, *, n_candidates: int, ties: TieRule
 ) -> FloatArray:
-    """Return candidate targets by scores; scores that differ by at most `slack` tie."""
+    """Return candidate targets for scores of labels; scores that differ by at most `slack` tie."""
     places = check_class_count("n_candidates", n_candidates, scores.shape[-1])
     check_choice("ties", ties, get_args(TieRule))
     return top_shares(scores, places, slack, lowest=ties == "lowest")
@@ -98,7 +105,9 @@ def partial_label_outputs(
     n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> TypeOutputs:
-    """Return the outputs of the partial-label student: a fit on the teacher's top labels (eq. 16).
+    """Return the outputs of the partial-label student in the linear theory (eq. 16).
+
+    The parameters are those of `partial_label_condition`.
 
     Examples
     --------
@@ -118,11 +127,12 @@ def partial_label_outputs(
 def _teacher_round(
     model: CorrelationModel, corruption: ArrayLike, l2: float, n_candidates: int, ties: TieRule
 ) -> tuple[ClassReduction, FloatArray, TypeOutputs, FloatArray]:
-    """Return the reduction, the corruption, the teacher, and the candidate targets of all types."""
+    """Return the reduction, the corruption, teacher's outputs, and all candidate targets."""
     reduction = ClassReduction(model, l2=l2)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     teacher = after_rounds(reduction, shares, 1)
-    # Differences between labels that are not the given one are tiny at a small ridge.
+    # At a small ridge, outputs at labels other than the given label are nearly equal. So they tie
+    # only if their difference is below its rounding error.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
     targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
     return reduction, shares, teacher, targets
@@ -133,21 +143,24 @@ class PartialLabelCondition(ClassVerdicts):
     """The slack of the condition for every class a and label l; see `partial_label_condition`."""
 
     slack: FloatArray  # (n_classes, n_labels) left side of the condition; infinite at l = a
-    own_candidates: FloatArray  # (n_classes, n_labels) its first term
-    own_class: FloatArray  # (n_classes, n_labels) its second term
-    other_classes: FloatArray  # (n_classes, n_labels) its third term
-    # (n_classes, n_labels) teacher's output at the true label minus the k-th largest other output,
-    # for every given label; infinite if no sample has it
+    own_candidates: FloatArray  # (n_classes, n_labels) first term: the sample's own candidates
+    own_class: FloatArray  # (n_classes, n_labels) second term: the other samples of its class
+    other_classes: FloatArray  # (n_classes, n_labels) third term: the other classes
+    # (n_classes, n_labels) for every type: the teacher's output at the true label minus the
+    # `n_candidates`-th largest other output; infinite if no sample is of the type
     truth_slack: FloatArray
 
     @property
     def class_slack(self) -> FloatArray:
-        """(n_classes,) smallest slack of a class; if positive, all its samples are right."""
+        """(n_classes,) smallest slack of a class; all its samples are right if it is positive."""
         return np.asarray(self.slack.min(axis=1))
 
     @property
     def rival(self) -> IntArray:
-        """(n_classes,) label with the smallest slack; wrong samples are predicted as this label."""
+        """(n_classes,) label with the smallest slack.
+
+        If this slack is negative, the student predicts the label for some samples of the class.
+        """
         return np.asarray(self.slack.argmin(axis=1))
 
     @property
@@ -166,12 +179,15 @@ def partial_label_condition(
 ) -> PartialLabelCondition:
     """Return the corrected condition of Theorem 5.1, which is necessary and sufficient.
 
-    The *slack* is the left side of the condition: the student's output at the true label minus its
-    output at another label. Its three terms explain why a class is right or wrong:
+    The *slack* of a class and a label is the left side of the condition in the module docstring.
+    It is the student's output at the true label minus its output at this label, for the sample of
+    the class where this difference is smallest. The slack has three terms, which explain why a
+    class is right or wrong:
 
-    * If `own_candidates` is negative, there are samples whose true label is not a candidate. If it
-      is zero, the other two terms decide.
-    * If `other_classes` outweighs the other terms, correlated classes cause the wrong label.
+    * If `own_candidates` is negative, there are samples whose true label is not a candidate or
+      ties for the last place. If `own_candidates` is zero, the other two terms decide.
+    * If `other_classes` is negative and larger in size than the sum of the other terms, the class
+      is wrong because of correlated classes.
 
     Parameters
     ----------
@@ -182,7 +198,8 @@ def partial_label_condition(
 
     Examples
     --------
-    The true label is a candidate of every sample, but class 1 is wrong because of other classes:
+    The true label is a candidate of every sample, but class 1 is wrong because of correlated
+    classes:
 
     >>> model = CorrelationModel.case_3(
     ...     n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
@@ -227,7 +244,7 @@ def partial_label_condition(
 
 
 def _truth_slack(teacher: TypeOutputs, n_candidates: int) -> FloatArray:
-    """Return for every type the output at the true label minus the k-th largest other output."""
+    """Return `PartialLabelCondition.truth_slack` for the outputs of the teacher."""
     classes, scores = np.arange(len(teacher.own)), teacher.scores.copy()
     at_truth = scores[classes, :, classes]
     scores[classes, :, classes] = -np.inf

@@ -1,14 +1,15 @@
-"""Theorem 4.1 in closed form: whether every training sample is right, and after how many rounds.
+"""Decide by Theorem 4.1 whether and from which round every training sample is predicted correctly.
 
 Let C be the corruption: C_kk' is the proportion of samples of class k that have the given label k'.
-Let class sizes be equal and given labels balanced. After t rounds, samples of class k with the
-given label k' have a larger output at k than at k' if and only if
+Let class sizes be equal and given labels balanced (equally frequent). Let q/p be the separation
+(see `closed_forms`). After t rounds, samples of class k with the given label k' have a larger
+output at k than at k' if and only if
 
-    C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
+    C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1).                                       (Theorem 4.1)
 
-and class k is right (all its samples are predicted correctly) if this holds for every k' ≠ k. A
-class without wrong labels is right from round 1 on. If given labels are not balanced, the functions
-of the theorem raise an error.
+Class k is *right* if all its samples are predicted correctly: if the inequality holds for every
+k' ≠ k. A class without wrong labels is right from round 1 on. If given labels are not balanced,
+`rounds_condition` and `rounds_needed` raise an error; `rounds_until_right` needs no balance.
 """
 
 import math
@@ -26,17 +27,19 @@ from twohot.theory.correlation_models import CorrelationModel
 from twohot.theory.guarantees import ClassVerdicts, class_verdicts
 from twohot.theory.label_leads import LabelLeads, PowerSums, class_power_sums
 
-# The two sides of the condition count as equal if they differ by less than this tolerance. Their
-# rounding error is about 1e-15.
+# The two sides of the condition count as equal if they differ by at most this tolerance. The
+# rounding error of the sides is about 1e-15.
 CONDITION_TOLERANCE = 1e-12
-# Rounding error of q/p, a quotient of two quotients: a few ulps.
+# Relative rounding error of q/p, which is a quotient of two quotients.
 RATIO_ERROR = 10 * float(np.finfo(np.float64).eps)
-USE_LOGARITHM = "pass log_separation=log_separation_at(levels, l2=...) or Shrinkage.log_separation."
+USE_LOGARITHM = (
+    "pass log_separation=log_separation_at(levels, l2=...) or the log_separation of a Shrinkage."
+)
 
 
 @dataclass(frozen=True, eq=False)
 class RoundsCondition(ClassVerdicts):
-    """Both sides of Theorem 4.1 at one round; see `rounds_condition`."""
+    """Both sides of Theorem 4.1 for one round; see `rounds_condition`."""
 
     gaps: FloatArray  # (n_classes,) C_kk - max_{k' ≠ k} C_kk'
     threshold: float  # 1/((q/p)ᵗ - 1); infinite for t = 0
@@ -44,10 +47,10 @@ class RoundsCondition(ClassVerdicts):
 
     @property
     def misclassified(self) -> BoolArray:
-        """Whether samples of class k (row) with the given label k' (column) are wrong.
+        """Whether samples of class k (row) with the given label k' (column) are misclassified.
 
-        This is the converse of the theorem: such samples exist, and C_kk < C_kk' + threshold. They
-        are predicted as k' or as another wrong label.
+        By the converse of the theorem, an entry is True if such samples exist and C_kk < C_kk' +
+        threshold. The predicted label is k' or another wrong label.
         """
         slack = np.diag(self.corruption)[:, None] - self.corruption - self.threshold
         wrong = (slack < -CONDITION_TOLERANCE) & (self.corruption > 0)
@@ -57,16 +60,16 @@ class RoundsCondition(ClassVerdicts):
 
 @dataclass(frozen=True, eq=False)
 class RoundsNeeded:
-    """The first round from which a class, or all classes together, are right, and the last one.
+    """The first and the last round of the range in which a class is right.
 
-    If there is no such round, the first round is infinite and the last round is NaN. If a class is
-    right in all later rounds, the last round is infinite.
+    If there is no such range, the first round is infinite and the last round is NaN. If a class is
+    right in all rounds after the first round, the last round is infinite.
     """
 
     per_class: FloatArray  # (n_classes,) first round of each class, at least 1
     until: FloatArray  # (n_classes,) last round of each class
-    overall: float  # first round for all classes together
-    overall_until: float  # last round for all classes together
+    overall: float  # first round of the range in which all classes are right
+    overall_until: float  # last round of this range
 
     @property
     def slowest_class(self) -> int:
@@ -75,7 +78,9 @@ class RoundsNeeded:
 
 
 def label_gaps(corruption: ArrayLike) -> FloatArray:
-    """Return C_kk - max C_kk': the proportion of right labels minus the largest wrong proportion.
+    """Return C_kk - max C_kk' (k' ≠ k) for every class k, in the notation of Theorem 4.1.
+
+    The gap is the proportion of right labels minus the proportion of the most frequent wrong label.
 
     Examples
     --------
@@ -98,13 +103,13 @@ def rounds_condition(
     """Return which classes are predicted correctly after `n_rounds` rounds, by Theorem 4.1.
 
     The result is exact in the paper's setting: equal class sizes, balanced given labels, equal
-    correlations inside superclasses, and labels confused inside superclasses or symmetrically. In
-    other settings, use `judge`.
+    correlations inside superclasses, and label noise that is symmetric or stays inside
+    superclasses. In other settings, use `judge(type_outputs(...))`.
 
     Parameters
     ----------
     corruption, n_rounds
-        As for `type_outputs`; columns must sum to one.
+        As for `type_outputs`. Every column of `corruption` must sum to one.
     separation : float, optional
         q/p, above 1; see `Shrinkage.separation`.
     log_separation : float, optional
@@ -137,15 +142,17 @@ def rounds_needed(
 ) -> RoundsNeeded:
     """Return the first round in which Theorem 4.1 holds: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
-    Given labels must be balanced, as for the theorem; for imbalanced labels, use
-    `rounds_until_right`. With `log_separation`, a result up to 10¹¹ is exact, and a larger result
-    has 11 exact digits. With `separation`, a result up to about ten million is exact to one round.
-    For more rounds, q/p - 1 has too few digits, and the function raises an error.
+    The gap of a class is that of `label_gaps`. Given labels must be balanced. If they are not, use
+    `rounds_until_right`.
+
+    With `log_separation`, a result up to 10¹¹ is exact, and a larger result has 11 exact digits.
+    With `separation`, a result up to about ten million is exact to one round. For more rounds,
+    q/p - 1 has too few digits, and the function raises an error.
 
     Parameters
     ----------
     corruption, separation, log_separation
-        As for `rounds_condition`; pass one of the last two.
+        As for `rounds_condition`. Pass either `separation` or `log_separation`.
 
     Examples
     --------
@@ -158,11 +165,11 @@ def rounds_needed(
     """
     log_ratio, shares = _log_ratio(separation, log_separation), _balanced(corruption)
     gaps = label_gaps(shares)
-    # The real number of rounds at which both sides are equal; the result is the next whole number.
+    # Both sides are equal at this real number of rounds; the result is the next whole number.
     ties_at = np.log1p(1 / np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)) / log_ratio
     error = RATIO_ERROR * float(np.nanmax(ties_at, initial=0.0)) / log_ratio
     if separation is not None and error > 1:
-        problem = f"has too few digits: rounding may change the number of rounds by {error:.2g}"
+        problem = f"has too few digits (rounding can change the result by {error:.2g} rounds)"
         raise ArgumentError({"separation": separation}, problem, USE_LOGARITHM)
     whole = np.rint(ties_at)  # a tie must not count as right because of rounding
     is_whole = np.abs(ties_at - whole) <= CONDITION_TOLERANCE * ties_at
@@ -177,14 +184,15 @@ def _log_ratio(separation: float | None, log_separation: float | None) -> float:
     """Return log(q/p), computed from the argument that was passed."""
     if (separation is None) == (log_separation is None):
         given = {"separation": separation, "log_separation": log_separation}
-        raise ArgumentError(given, "are both given or both missing", "pass exactly one of them.")
+        problem = "are both missing" if separation is None else "are both given"
+        raise ArgumentError(given, problem, "pass exactly one of them.")
     if log_separation is not None:
         return check_positive("log_separation", log_separation)
     ratio = float(np.nan if separation is None else check_positive("separation", separation))
     if ratio > 1:
         return math.log(ratio)
     advice = (
-        "pass a q/p above 1. If the penalty is so small that q/p is 1 up to rounding,"
+        "pass a separation q/p above 1. If the penalty is so small that q/p is 1 up to rounding,"
         f" {USE_LOGARITHM}"
     )
     raise ArgumentError({"separation": separation}, "is not allowed", advice)
@@ -200,26 +208,27 @@ def _balanced(corruption: ArrayLike) -> FloatArray:
     columns = shares.sum(axis=0)
     worst = int(np.abs(columns - 1).argmax())
     if abs(columns[worst] - 1) > ROW_SUM_TOLERANCE:
-        problem = f"is not balanced: column {worst} sums to {columns[worst]:.6g}, not to 1"
-        advice = "Theorem 4.1 needs balanced labels; use judge or rounds_until_right for others."
+        problem = f"is not balanced, because column {worst} sums to {columns[worst]:.6g}, not to 1"
+        advice = "use judge(type_outputs(...)) or rounds_until_right, which need no balance."
         raise ArgumentError("corruption", problem, advice)
     return shares
 
 
 # The first round from which every training sample is right, for any model -------------------------
-# Margins of the linear theory are sums of powers (`PowerSums`). Their sign is decided for whole
-# ranges of rounds. So rounds need not be evaluated one by one, and the answer may be "never".
+# Margins of the linear theory are sums of powers (`PowerSums`). The sign of a margin is decided for
+# whole ranges of rounds. So the search need not evaluate every round, and can find that a class is
+# never right.
 
-# Largest number of rounds that the search evaluates.
+# Latest round that the search evaluates.
 FARTHEST = 10**300
-# Larger numbers of rounds are exact only in their leading digits.
+# A larger number of rounds is exact only in its leading digits.
 DIGITS = 10**12
 
 
 def rounds_until_right(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: int = 50
 ) -> RoundsNeeded:
-    """Return the first round from which each class, and all classes together, stay right.
+    """Return the first and last round in which each class, and all classes together, are right.
 
     Parameters
     ----------
@@ -227,14 +236,15 @@ def rounds_until_right(
         As for `type_outputs`.
     max_rounds : int
         The first round of a class is the smallest t such that the class is right in all rounds
-        from t to `max_rounds`. If there is no such t, it is the first round after `max_rounds` in
-        which the class is right.
+        from t to `max_rounds`. If there is no such t, the first round is the first one after
+        `max_rounds` in which the class is right.
 
     Returns
     -------
     RoundsNeeded
-        A last round may be finite, even if it is much later than `max_rounds`: with unbalanced
-        labels or classes, very late rounds predict only the largest class.
+        The last round is that of the range that begins with the first round. It can be finite and
+        much later than `max_rounds`: if labels or classes are unbalanced, very late rounds can
+        predict the same label for all samples.
 
     Examples
     --------
@@ -256,7 +266,8 @@ def rounds_until_right(
 def _right_range(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
     """Return the first and last round of a range in which all leads are positive.
 
-    The range contains `horizon`. If there is no such range, it is the first one after `horizon`.
+    The range is the one that contains `horizon`. If leads are not all positive at `horizon`, it is
+    the first range after `horizon`. If there is none, the rounds are infinite and NaN.
     """
     right = partial(_all_right, sums)
     settled = min(int(np.ceil(max(each.settled for each in sums))), FARTHEST)
@@ -275,7 +286,7 @@ def _right_range(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
 
 
 def _all_right(sums: list[PowerSums], first: int, last: int) -> bool | None:
-    """Return whether all leads are positive in all rounds; see `PowerSums.right`."""
+    """Return whether all leads are positive in rounds `first` … `last`, as `PowerSums.right`."""
     result: bool | None = True
     for each in sums:
         right = each.right(first, last)
@@ -293,7 +304,10 @@ def _find(
     wanted: bool,
     backwards: bool = False,
 ) -> int | None:
-    """Return the first (or last) round where `right` equals `wanted`; None if there is none."""
+    """Return the first round where `right` is `wanted`; None if there is none.
+
+    If `backwards`, return the last such round instead of the first.
+    """
     ranges = [(first, last)] if first <= last else []
     while ranges:
         start, end = ranges.pop()  # the range that was appended last
