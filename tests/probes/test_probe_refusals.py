@@ -209,7 +209,9 @@ def test_every_call_rejects_masked_cells():
 def test_auto_probe_says_how_many_rows_it_needs(weight):
     n_rows = 4 if weight is None else 12
     X, y = np.random.default_rng(0).normal(size=(n_rows, 2)), np.arange(n_rows) % 2
-    with pytest.raises(ValueError, match="X has 4 rows with a label and a weight: pass at least 5"):
+    with pytest.raises(
+        ValueError, match="X has 4 rows with a label and a positive weight: pass at least 5"
+    ):
         AutoProbe().fit(X, y, sample_weight=weight)
 
 
