@@ -274,7 +274,7 @@ class Library:
     # Selection ------------------------------------------------------------------------------
 
     def _best(self, score: str) -> list[MemberRecipe]:
-        """For each kind, return the recipe with the largest `score`, which names a `Tried` field."""
+        """For each kind, return the recipe with the largest `score`, a field of `Tried`."""
         best: dict[str, Tried] = {}
         for tried in self.tried.values():
             rival = best.setdefault(tried.kind, tried)
