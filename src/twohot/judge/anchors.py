@@ -11,7 +11,7 @@ more often at larger margins, then classes overlap even at the anchor rows.
 Conventions
 -----------
 sure (n, K): logits from which anchor rows are chosen. codes (n,): given labels as numbers.
-groups (n,): the group of each row, or None; rows of one group may be dependent. counts and Q
+groups (n,): the group of each row, or None; rows of one group can be dependent. counts and Q
 (K, K): one row per true class, one column per given label.
 """
 
@@ -55,7 +55,7 @@ def margins(sure: FloatArray) -> FloatArray:
 def anchor_counts(
     sure: FloatArray, codes: IntArray, weights: FloatArray | None, share: float = ANCHOR_SHARE
 ) -> FloatArray:
-    """Return (K, K): entry [k, g] is the weight of the anchor rows of class k with label g."""
+    """Return (K, K): entry [k, g] is the weight of all anchor rows of class k with label g."""
     n_classes = sure.shape[1]
     anchors, predicted = anchor_rows(sure, share)
     counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
@@ -99,10 +99,10 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
 def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return the fraction of labels that differ from the prediction, at the largest margins.
 
-    The search starts with the fraction ANCHOR_SHARE of the rows with the largest margins. It keeps
-    only the half with larger margins, as long as labels equal the predictions more often in this
-    half than in the other half, by a one-sided test at level 5 %. As a uniform prior, one equal and
-    one different label are added to the final counts.
+    The search starts with the rows of largest margins, a fraction ANCHOR_SHARE of all rows. It
+    keeps only the half with larger margins, as long as labels equal the predictions more often in
+    this half than in the other half, by a one-sided test at level 5 %. As a uniform prior, one
+    equal and one different label are added to the final counts.
     """
     order = np.argsort(-margins(sure), kind="stable")
     agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)

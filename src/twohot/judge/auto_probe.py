@@ -147,8 +147,8 @@ class AutoProbe(FittedProbe):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows of weight 1. Only the ratios of weights matter.
         callback : callable, optional
-            Called with one line of text per candidate. If there are more rows than the sample has,
-            it is also called after each tenth of the rows is judged.
+            Called with one line of text per candidate. With more than 50,000 rows (or fewer, if
+            there are more than 200 classes), it is also called after each tenth of the rows.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
             and near-duplicates always form one group.
@@ -170,7 +170,7 @@ class AutoProbe(FittedProbe):
         callback: Callable[[str], None] | None = None,
         **how: Any,
     ) -> "Judged":
-        """Fit on checked rows and coded labels, some of which may be missing."""
+        """Fit on validated rows and coded labels; rows without a label are allowed."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
         with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
@@ -209,7 +209,7 @@ def judge_rows(
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Judged:
-    """Fit the label model to checked rows; return it with its verdict. `probe` is not changed.
+    """Fit the label model to validated rows; return it with its verdict. Do not change `probe`.
 
     Rows without a label have weight zero in every fit. `callback` is called with lines of progress.
     """
@@ -344,7 +344,10 @@ def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[tuple[Member
 
 
 def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
-    """Fit the parts of the probe on all rows; return their weighted sum as one round."""
+    """Fit the parts of the probe on all rows; return their weighted sum as one round.
+
+    A part is a linear member of the label model with a positive weight.
+    """
     anchored, file, parts = judged.anchored, judged.checkpoint, judged.parts
     whole, library = anchored.sample.whole, anchored.library
     rounds = []

@@ -216,7 +216,7 @@ class Choice:
 
 
 def choice_from_json(notes: dict[str, Any]) -> Choice:
-    """Return the choice that `to_json` wrote; other input may raise any exception."""
+    """Return the choice that `to_json` wrote; other input can raise any exception."""
     tried = tuple(
         Tried(**entry | {"recipe": _recipe_from(entry["recipe"])}) for entry in notes["tried"]
     )

@@ -84,7 +84,7 @@ class Anchored:
         return self.stages[-1]
 
     def doubt(self, stage: Stage) -> FloatArray:
-        """Return the probability of a stage that each label of the sample is wrong."""
+        """Return the probabilities (n,) that the labels are wrong, by the model of a stage."""
         codes = self.sample.codes
         return np.asarray(1 - stage.posterior[np.arange(len(codes)), codes])
 
@@ -95,7 +95,7 @@ class Anchored:
 
     @property
     def shift(self) -> float:
-        """Shift of logits by which the mean of the last round's `doubt` becomes `share_wrong`."""
+        """Number to add to logits of the last round's `doubt`: its mean becomes `share_wrong`."""
         return shift_to_mean(self.doubt(self.last), self.share_wrong, self.sample.weights)
 
 

@@ -119,9 +119,9 @@ def merge_groups(a: IntArray, b: IntArray) -> IntArray:
 def split_large(groups: IntArray, into: IntArray | None = None) -> IntArray:
     """Return the groups, but split a group that is larger than a fold.
 
-    It is split into the groups that `into` (n,) gives, or into single rows if `into` is None. If a
-    group of most rows stayed together, the fit for its fold would have few rows. Large groups of
-    copies usually mean that the features have only a few different values.
+    Such a group is split into the groups that `into` (n,) gives; if `into` is None, into single
+    rows. If a group of most rows stayed together, the fit for its fold would have few rows. Large
+    groups of copies usually mean that the features have only a few different values.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def split_large(groups: IntArray, into: IntArray | None = None) -> IntArray:
 def with_copies(groups: IntArray | None, copies: IntArray) -> IntArray:
     """Return the groups of the user, merged if a row of one is a copy of a row of the other.
 
-    Copies may link many groups into a chain that is larger than a fold. The groups of such a chain
+    Copies can link many groups into a chain that is larger than a fold. The groups of such a chain
     are not merged.
     """
     if groups is None:
@@ -215,7 +215,7 @@ def _ranks(key: FloatArray) -> IntArray:
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
-    """Return codes of classes that are sorted by size, then by the sum of their rows' ranks."""
+    """Return new codes, of classes sorted by size, then by the sum of their rows' ranks."""
     _, index, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.lexsort((np.bincount(index, rank, len(sizes)), sizes))] = np.arange(len(sizes))
@@ -240,7 +240,7 @@ def assign_folds(
     rows. They are assigned class by class, in the order of their keys. Each turn assigns `n_folds`
     rows, one to each fold, in random order. The first turn has the same order in all classes, and
     so has every later turn. At the end, fewer than `n_folds` rows of the class remain. They go to
-    the folds with the fewest rows of the class, and among equal ones to the smallest fold. Rows
+    the folds with the fewest rows of the class; among such folds, to the smallest ones. Rows
     with equal keys keep their order. In most data, such rows are copies, which form a group.
 
     If a class has at least two single rows, no fold has all rows of the class. Without groups, the
@@ -295,7 +295,7 @@ def _largest_first(
     """Return the most frequent class of each group, and the rows of the group.
 
     The largest group is first; among equally large groups, the group with the smallest key is
-    first. If several classes are equally frequent in a group, the one that has the row with the
+    first. If several classes are equally frequent in a group, the class of the row with the
     smallest key is returned.
     """
     ordered = rows[np.lexsort((classes[rows], rank[rows], unit[rows]))]

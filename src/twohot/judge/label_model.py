@@ -10,7 +10,7 @@ overlapping classes gets a small weight.
 Conventions
 -----------
 logits (n, K). codes (n,): given labels as numbers. weights (n,) of rows, or None. groups (n,): the
-group of each row, or None; rows of one group may be dependent. Q (K, K): one row per true class,
+group of each row, or None; rows of one group can be dependent. Q (K, K): one row per true class,
 one column per given label; rows sum to one. Memory holds about six K × K matrices at once, in
 single precision if there are many classes: 10 GB for 20,000 classes.
 """
@@ -209,8 +209,8 @@ def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> F
 def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
     """Return the z-score of the mean, which tests whether the expected difference is zero.
 
-    If it is zero, the z-score has about the standard normal distribution. Rows of one group may be
-    dependent.
+    If the expected difference is zero, the z-score has about the standard normal distribution. Rows
+    of one group can be dependent.
     """
     error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
@@ -238,7 +238,7 @@ def normal_quantile(statistic: float, groups: IntArray | None) -> float:
 def standard_error(
     values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
 ) -> float:
-    """Return the standard error of a weighted mean over rows; rows of one group may be dependent.
+    """Return the standard error of a weighted mean over rows; rows of one group can be dependent.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
-    """Return checked features, and labels without the classes that have no rows.
+    """Return validated features, and labels without the classes that have no rows.
 
     Labels of rows may be missing.
     """

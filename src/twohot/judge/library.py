@@ -114,7 +114,10 @@ class Library:
     # Linear probes -------------------------------------------------------------------------------
 
     def attempt(self, recipe: Recipe, start: Recipe | None) -> Tried:
-        """Fit a candidate without each scored fold, from the fits of `start`; return its scores."""
+        """For each scored fold, fit a candidate without the fold; return its scores.
+
+        The fits start from those of the recipe `start`, which are run first if necessary.
+        """
         folds, rows = self.scored
         self._starts[recipe] = start
         n_passes = sum(self._fit(recipe, fold) for fold in folds)
@@ -122,7 +125,7 @@ class Library:
         return self._score(recipe, logits, n_passes)
 
     def complete(self, recipe: Recipe) -> None:
-        """Fit a candidate without each remaining fold, and store it as a member."""
+        """For each remaining fold, fit a candidate without the fold; store it as a member."""
         folds, tried = range(len(self.splits)), self.tried[recipe]
         n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
         self.tried[recipe] = replace(tried, n_passes=n_passes)
@@ -175,7 +178,8 @@ class Library:
         scores = fit.log_likelihood, fit.noise_rate, fit.temperature
         self.tried[recipe] = tried = Tried(recipe, agreement, error, *scores, n_passes)
         if self.say is not None:
-            self.say(f"{recipe}: predicts {agreement:.1%} ± {error:.1%} of the held-out labels")
+            share = f"{agreement:.1%} of the held-out labels"
+            self.say(f"{recipe}: predicts {share} (standard error {error:.1%})")
         return tried
 
     def _add(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> None:
@@ -240,7 +244,7 @@ class Library:
         self._add(DiscriminantRecipe(shrinkage), logits, n_passes)
 
     def _leave_groups_out(self, logits: FloatArray, shrinkage: float) -> None:
-        """For rows that share a group, write logits of discriminants fitted on other folds.
+        """Give rows that share a group the logits of discriminants fitted on other folds.
 
         For such a row, leaving out only the row is not enough: the other rows of its group would
         confirm its label.
@@ -255,7 +259,7 @@ class Library:
             logits[rows[replaced]] = by_fold[replaced]
 
     def discriminants(self, shrinkage: float) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield the coefficients and intercepts of the discriminant fitted without each fold."""
+        """For each fold, yield coefficients and intercepts of a discriminant fitted without it."""
         for fitted, _, _ in self.splits:
             yield discriminant_coef(half_whitened_moments(fitted), shrinkage)
 
@@ -287,12 +291,12 @@ class Library:
         return [recipe for recipe in self._best("agreement") if is_robust(recipe)]
 
     def chosen(self) -> list[MemberRecipe]:
-        """Return the recipes of the members: the best of each kind by likelihood, and `robust`."""
+        """Return the recipes of the members: the likeliest fit of each kind, and `robust()`."""
         return list(dict.fromkeys([*self._best("likelihood"), *self.robust()]))
 
 
 def coarse_tol(loss: Loss, n_classes: int) -> float:
-    """Return the tolerance of a fit, relative to the gradient of its loss at zero."""
+    """Return the tolerance of a fit, relative to the loss's gradient at zero coefficients."""
     if not loss.is_robust:
         return COARSE_TOL
     # With many classes, ROBUST_TOL could exceed the gradient at zero. So the tolerance is at most

@@ -96,7 +96,7 @@ def nearest_rows(
 def _best(
     scores: FloatArray, n_found: int, points: FloatArray, rows: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the points with the largest scores of each row, by increasing distance."""
+    """For each row, return the points with the largest scores, by increasing distance."""
     # Partition first: only these points need an order.
     first = scores.shape[1] - n_found
     nearest = np.argpartition(scores, first, axis=1)[:, first:]

@@ -46,7 +46,7 @@ def recalibrate(
     ignored.
 
     A checked row gets the probability 1 or 0. The ranking of the other rows does not change, but
-    several of them may get the same probability.
+    several of them can get the same probability.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
 
 
 def bounded_logit(p: FloatArray) -> FloatArray:
-    """Return the finite logits of probabilities, which may be 0 or 1."""
+    """Return the finite logits of probabilities, which can be 0 or 1."""
     return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 

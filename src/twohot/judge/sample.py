@@ -230,7 +230,7 @@ def _groups_of_all_rows(
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
-    """Count rows that have all their copies in their own fold, and rows with a copy elsewhere."""
+    """Count rows that have all copies in their own fold, and rows with a copy in another fold."""
     _, first, group, sizes = np.unique(
         copies, return_index=True, return_inverse=True, return_counts=True
     )

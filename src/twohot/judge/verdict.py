@@ -43,8 +43,8 @@ LIKELY_WRONG = 0.5
 # Why the lower bound of the fraction of wrong labels is 0. A held-out likelihood cannot distinguish
 # uniform noise from a classifier of low confidence, unless there are many rows.
 WHY_ZERO = (
-    "The lower bound is 0 because these labels alone cannot distinguish label errors from "
-    "overlapping classes: check some flagged rows."
+    "The lower bound of the fraction of wrong labels is 0, because the labels alone cannot "
+    "distinguish label errors from overlapping classes: check some flagged rows."
 )
 
 
@@ -67,7 +67,7 @@ class LabelVerdict:
 
     @cached_property
     def eligible(self) -> BoolArray:
-        """Labels that may be flagged (n_rows,): those that differ from the most probable class.
+        """Whether each label can be flagged: only if it differs from the most probable class.
 
         The only row of a class is never flagged, because no held-out fit can predict this class.
         """
@@ -88,7 +88,8 @@ class LabelVerdict:
     def corruption(self) -> Matrix:
         """Fraction of each true class (row) with each given label (column).
 
-        As its true class, a flagged row has its most probable class, and any other row its label.
+        The true class of a flagged row is estimated by its most probable class; the true class of
+        any other row is estimated by its label.
         """
         labelled = self.codes >= 0
         true = np.where(self.flag(), self.first, self.codes)[labelled]
@@ -319,7 +320,10 @@ class FoldLogits:
                 self.offset[place] += part * (weight * offset)
 
     def of(self, points: FloatArray, folds: IntArray) -> FloatArray:
-        """Return the centred logits of points, by the fits without `folds`; ABSENT: by the mean."""
+        """Return the centred logits of points; the fit without `folds[i]` predicts point i.
+
+        If `folds[i]` is ABSENT, the mean of all fits predicts the point.
+        """
         logits = np.empty((len(points), self.coef.shape[1]))
         for fold in np.unique(folds):
             rows = folds == fold

@@ -83,7 +83,7 @@ class Checkpoint:
         self._save({name: dict(vars(made)), f"{of}end": dict(vars(end))})
 
     def tried(self, candidate: str) -> tuple[Evaluation | None, float]:
-        """Return the final evaluation of a candidate, None if not fitted, and its passes."""
+        """Return the final evaluation (None if not fitted) and the passes of a candidate."""
         n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
         return self._record(Evaluation, f"{candidate}, end"), n_passes
 

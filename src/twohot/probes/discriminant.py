@@ -103,7 +103,7 @@ def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -
 
     `AutoProbe` uses this function for all features, even for features with few axes of equal
     variance. Wrong labels increase the variance of a class in the direction of other classes. So
-    the variances within classes are not equal, even if those of the correct classes are.
+    the variances within classes are not equal, even if the true classes have equal variances.
     """
     intercept = coordinates.rows.intercept
     axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)

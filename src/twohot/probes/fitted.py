@@ -89,8 +89,8 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
         for number, entry in enumerate(self.rounds_, start=1):
             if not entry.converged:
                 warnings.warn(
-                    f"round {number} did not converge: after {counted(entry.n_iter, 'step')}, the "
-                    f"relative gradient is {entry.gradient_norm:.1e}, which exceeds tol; {advice}",
+                    f"round {number} did not converge (after {counted(entry.n_iter, 'step')}, the "
+                    f"relative gradient is {entry.gradient_norm:.1e}, more than tol): {advice}",
                     ConvergenceWarning,
                     stacklevel=stacklevel,
                 )
@@ -125,8 +125,8 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict`.
 
-        A row whose label is not in `classes_` counts as wrong, because in cross-validation all rows
-        of a rare class can be in one fold. If no label is in `classes_`, an error is raised.
+        A row whose label is not in `classes_` counts as wrong. This happens in cross-validation, if
+        all rows of a rare class are in one fold. If no label is in `classes_`, an error is raised.
         """
         check_same_rows(X, y=y, sample_weight=sample_weight)
         predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
@@ -142,7 +142,7 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return `function(logits)` for all rows of X, computed by blocks; lazy for a Dask X."""
+        """Return `function(logits)` for all rows of X, block by block; for a Dask X, lazily."""
         example = example_row(X)
         stored = check_features(self, X if example is None else example, reset=False)
         dtype = choose_precision(self.dtype, stored)

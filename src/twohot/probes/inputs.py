@@ -94,7 +94,7 @@ def check_same_rows(X: Matrix, **others: Any) -> None:
 def check_rows_to_fit(
     estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
 ) -> tuple[Matrix, Labels]:
-    """Return checked features and labels; raise unless there are at least two classes.
+    """Return validated features and labels; raise unless there are at least two classes.
 
     If X and another argument are pandas objects, their indexes must be equal.
     """

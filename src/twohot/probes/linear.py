@@ -17,8 +17,8 @@ class LinearProbe(Probe):
     Parameters
     ----------
     loss : {"ce", "gce"}
-        Cross-entropy ("ce"), or generalised cross-entropy ("gce"). The latter is robust to noise:
-        the loss of a row with a wrong label is bounded.
+        Cross-entropy ("ce"), or generalised cross-entropy ("gce"). The latter is robust to label
+        noise: the loss of a row is bounded, so that one wrong label has little influence.
     ridge : float, optional
         Dimensionless strength of the penalty: l2 = ridge · s / (n_classes · Σ weights), where s is
         the mean squared norm of the prepared features (1 with `normalize=True`). The default is 50

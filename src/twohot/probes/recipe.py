@@ -44,7 +44,7 @@ class Recipe:
         return "robust" if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:
-        """Return the coordinates in which the rounds are fitted: half-whitened if required."""
+        """Return the coordinates in which the rounds are fitted: half-whitened if `whiten`."""
         return plain.half_whitened() if self.whiten else plain
 
     def penalty(self, coordinates: Coordinates) -> float:
@@ -60,12 +60,12 @@ class Recipe:
         return f"{self.method} ({strength}{made})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe of this round without its teacher, for `recipe_from_json`."""
+        """Return this recipe without its teacher as JSON; `recipe_from_json` reads it."""
         return vars(self) | {"loss": self.loss.to_json(), "teacher": None}
 
 
 def recipe_from_json(fields: dict[str, Any]) -> Recipe:
-    """Return the recipe that `to_json` wrote; other input may raise any exception."""
+    """Return the recipe that `to_json` wrote; other input can raise any exception."""
     return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": None}))
 
 

@@ -190,7 +190,8 @@ def fit_round(
 ) -> tuple[Solution, Targets, float]:
     """Fit one round; return the solution, the targets, and the number of passes.
 
-    `last` is the end of the previous round. If it is None, the given targets are fitted.
+    `last` is the evaluation at the end of the previous round. If `last` is None, the given targets
+    are fitted.
     """
     coordinates, targets = solver.coordinates, given
     rows, passes_before = coordinates.rows, coordinates.rows.n_passes

@@ -119,7 +119,7 @@ class Loss(ABC):
     """The loss that a fit minimises, without the penalty."""
 
     name: ClassVar[str]
-    is_robust: ClassVar[bool]  # whether the loss of a row with a wrong label is bounded
+    is_robust: ClassVar[bool]  # whether the loss of a row is bounded, even if its label is wrong
     is_usual: ClassVar[bool] = False  # whether names of recipes omit this loss
     default_ridge: ClassVar[float]  # this ridge was best for single fits on many noisy datasets
     starts_from: ClassVar["Loss | None"] = None  # loss of the fit for the start; None if convex
@@ -209,7 +209,7 @@ class CrossEntropy(Loss):
 
 @dataclass(frozen=True)
 class GeneralizedCrossEntropy(Loss):
-    """Generalised cross-entropy, which is bounded for a wrong label, and not convex."""
+    """Generalised cross-entropy: the loss of a row is bounded. The objective is not convex."""
 
     gce_power: float = USUAL_POWER
 
@@ -278,7 +278,7 @@ def make_loss(argument: str, name: str, parameters: LossParameters) -> Loss:
 
 
 def loss_from_json(record: dict[str, Any]) -> Loss:
-    """Return the loss that `to_json` wrote; other input may raise any exception."""
+    """Return the loss that `to_json` wrote; other input can raise any exception."""
     parameters = dict(record)
     return LOSSES[parameters.pop("name")](**parameters)
 
