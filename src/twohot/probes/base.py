@@ -225,7 +225,8 @@ class Probe(LossParameters, FittedProbe):
                     f"relative gradient {entry.gradient_norm:.1e}"
                 )
         self._warn_of_early_ends(
-            "raise max_iter, ridge (or l2) or tol, or pass dtype='float64'.", stacklevel=5
+            "raise max_iter, tol or the penalty (ridge or l2), or pass dtype='float64'.",
+            stacklevel=5,
         )
         return self
 
