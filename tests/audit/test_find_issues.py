@@ -232,7 +232,7 @@ def test_rows_are_held_out():
     ("spoil", "said"),
     [
         (lambda outputs: np.where(np.arange(300)[:, None] == 7, np.nan, outputs), "row 7"),
-        (lambda outputs: outputs - 0.5, "NaN or negative"),
+        (lambda outputs: outputs - 0.5, "-0.* instead of a probability"),
         (lambda outputs: outputs[:, :4], r"shape \(300, 4\) instead of \(300, 5\)"),
     ],
     ids=["no number", "below zero", "columns"],
@@ -508,8 +508,8 @@ REFUSED = [
         {"X": None, "y": pd.Series(Y, OTHER), "probabilities": pd.DataFrame(EVEN, INDEX)},
         "probabilities has another index than y",
     ),
-    ({"probe": LinearProbe()}, r"probe=LinearProbe\(\) is not a fitted clas"),
-    ({"probe": "me"}, r"probe='me' is not a fitted classifier with classes_ and"),
+    ({"probe": LinearProbe()}, r"probe=LinearProbe\(\) has no classes_: pass"),
+    ({"probe": "me"}, r"probe='me' has no predict_proba and no classes_"),
     (
         {"y": UNKNOWN, "probe": LinearProbe().fit(X, NAMES[Y])},
         r"y has 1 label that is not among the 5 classes \('yak'\): remove the labels of",
@@ -532,11 +532,11 @@ REFUSED = [
     ),
     (
         {"y": (Y + 8).astype(str), "probabilities": EVEN},
-        r"y has text that is a number \('8', '9', '10', .*columns by classes=…, for instance",
+        r"y has classes that are numbers as text \('8', '9', .*columns by classes=…, for instance",
     ),
     (
         {"probabilities": pd.DataFrame(EVEN, columns=list("vwxyz"))},
-        r"probabilities has the columns 'v', .*, which are not the labels of y: name the columns",
+        r"probabilities has the columns 'v', .*, but no column for the label 0, .* of y: name the",
     ),
     (
         {"probabilities": BACKWARDS, "classes": [0, 1, 2, 3, 4]},

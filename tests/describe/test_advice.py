@@ -110,7 +110,7 @@ def test_names_data_for_which_no_method_helps(learnt, noise, correlation, action
     ("noise", "audit", "words"),
     [
         (replace(FOUND, interval=(0.2, 0.3)), True, "About 25.0% of the labels are wrong (20.0%"),
-        (replace(FOUND, interval=(0.0, 0.3), n_likely_wrong=9), True, "The lower bound is 0 bec"),
+        (replace(FOUND, interval=(0.0, 0.3), n_likely_wrong=9), True, "The lower bound of"),
         (replace(FOUND, interval=(0.0, 0.3)), False, "About 25.0% of the labels are wrong (0.0%"),
         (LIKELY_CLEAN, False, "No label is likely to be wro"),
         (replace(LIKELY_CLEAN, n_likely_wrong=1), True, "About 0.0% of the labels are wrong (0.0"),

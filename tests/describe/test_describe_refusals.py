@@ -65,7 +65,7 @@ REFUSED = {
         ({"probabilities": np.nan * THIRDS}, "negative or missing value nan"),
         (
             {"y": (LABELS + 8).astype(str), "probabilities": THIRDS},
-            r"y has text that is a number \('8', '9', '10'\).*pass a data frame with the class",
+            r"y has classes that are numbers as text \('8', '9', '10'\).*pass a data frame with",
         ),
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
         ({"ridge": -1.0}, "ridge=-1.0 is not allowed"),

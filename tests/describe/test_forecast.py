@@ -91,7 +91,7 @@ def test_audit_and_forecast_agree_on_few_separable_rows():
     assert advice.audit
     # The rows are too few for a lower bound above 0. Neither claims that the classes overlap.
     (said,) = issues.messages
-    assert said.startswith("The lower bound is 0 because these labels alone cannot distinguish")
+    assert said.startswith("The lower bound of the fraction of wrong labels is 0, because the")
     assert said in advice.wrong_labels
 
 

@@ -54,7 +54,10 @@ def test_table_marks_members_and_names_the_fit():
     assert lines[2].split()[-4:] == ["-1.5000", "36%", "1.25", "20"]
     assert len({len(line) for line in lines[:5]}) == 1
     assert lines[5].startswith("Fitted: anchored self-distillation, 2 rounds: teacher (ridge 3)")
-    assert lines[6] == "About 31.0% of the labels are wrong (20.0% to 40.0%)."
+    assert lines[6] == (
+        "About 31.0% of the labels are wrong: at least 20.0% and at most 40.0%, with a margin of "
+        "two standard errors."
+    )
 
 
 def test_table_says_that_nothing_was_learnt():

@@ -54,7 +54,9 @@ def test_group_numbers_are_equal_for_equal_values(values) -> None:
 
 @pytest.mark.parametrize("gap", GAPS, ids=repr)
 def test_missing_group_is_named(gap) -> None:
-    with pytest.raises(ArgumentError, match=r"groups has no value in 1 row \(row 2, from 0\): gi"):
+    with pytest.raises(
+        ArgumentError, match=r"groups has no value in 1 row \(2; the first row is 0\): gi"
+    ):
         check_groups(["a", "b", gap, "d"], 4)
 
 
@@ -70,7 +72,10 @@ def test_missing_group_is_named(gap) -> None:
         (3, r"groups has shape \(\): pass"),
         ([{}] * 4, r"groups has a value that is not hashable \(unhashable type: 'dict'\): pass"),
         (["a"] * 4, r"groups puts all 4 rows into one group \('a'\): pass at least two groups"),
-        ([None, float("nan"), "", "a"], r"no value in 3 rows \(row 0, 1, 2, from 0\): give each"),
+        (
+            [None, float("nan"), "", "a"],
+            r"no value in 3 rows \(0, 1, 2; the first row is 0\): give",
+        ),
     ],
     ids=str,
 )
@@ -121,7 +126,9 @@ def test_splitter_gets_groups() -> None:
 def test_fold_without_labels_is_ignored() -> None:
     codes = np.where(EVERY < 4, -1, 0)
     assert _folds_of(KFold(3), codes, None, EVERY[4:]).tolist() == [0] * 4 + [1] * 4
-    with pytest.raises(ArgumentError, match="cv holds out all rows with a label and a weight at o"):
+    with pytest.raises(
+        ArgumentError, match="cv holds out all rows with a label and a positive weight in o"
+    ):
         _folds_of(KFold(3), codes, None, EVERY[4:8])
     data = problems.synthetic()
     weights = np.ones(len(data.X))

@@ -148,9 +148,11 @@ def saved(path):
 
 
 def test_rejects_missing_file(tmp_path):
-    for missing in (tmp_path / "none.safetensors", tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"is not a file: pass the path that `save`"):
-            load(missing)
+    for missing, problem in (("none.safetensors", "does not exist"), ("", "is not a file")):
+        with pytest.raises(
+            FileNotFoundError, match=f"{problem}: pass the path of a file that `save"
+        ):
+            load(tmp_path / missing)
 
 
 def test_rejects_truncated_file(saved, tmp_path):
@@ -174,7 +176,7 @@ def test_rejects_other_safetensors_file(path):
 
 def test_rejects_newer_format(saved):
     write(saved, format_version=2)
-    with pytest.raises(ValueError, match=r"format version 2 .* upgrade twohot to read it"):
+    with pytest.raises(ValueError, match=r"format version 2, .* upgrade twohot to read the file"):
         load(saved)
 
 
@@ -247,7 +249,7 @@ def test_rejects_probe_of_another_class(saved):
     with pytest.raises(ValueError, match="holds a 'DistilledProbe' and not a PartialLabelProbe"):
         PartialLabelProbe.load(saved)
     write(saved, estimator="FutureProbe")
-    with pytest.raises(ValueError, match=r"'FutureProbe'.*or upgrade twohot"):
+    with pytest.raises(ValueError, match=r"'FutureProbe'.*if this fails, upgrade twohot"):
         load(saved)
 
 

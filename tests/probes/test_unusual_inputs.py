@@ -191,7 +191,7 @@ def test_score_counts_unknown_labels_as_wrong():
 def test_warns_of_numerals_sorted_by_value():
     by_value, alike = ["0", "10", "20", "30", "100"], ["0", "10", "20", "30", "40"]
     names = np.array(by_value)[Y]
-    with pytest.warns(UserWarning, match=r"by its value.*pass integers"):
+    with pytest.warns(UserWarning, match=r"sorts by value.*pass the labels as integers"):
         probe = LinearProbe().fit(X, names)
     assert probe.classes_.tolist() == by_value
     # No warning if both orders are equal, or if the labels are coded already.

@@ -170,7 +170,7 @@ def test_fit_warns_at_the_maximum_of_steps(loss, fit):
     data = problems.digits()
     probe = LinearProbe(loss=loss, max_iter=2)
     targets = data.given_labels if fit == "fit" else twin.one_hot(data.given_labels)
-    message = r"after 2 steps.*raise max_iter, the penalty or"
+    message = r"after 2 steps.*raise max_iter, tol or the penalty"
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         getattr(probe, fit)(data.X, targets)
     assert caught[0].filename == __file__  # the warning points to the line that fits
@@ -183,7 +183,7 @@ def test_fit_warns_at_the_maximum_of_steps(loss, fit):
 def test_fit_with_a_tolerance_below_rounding_ends_early():
     data = problems.synthetic(dtype=np.float32)
     probe = LinearProbe(tol=1e-14)
-    with pytest.warns(ConvergenceWarning, match="compute with dtype='float64'"):
+    with pytest.warns(ConvergenceWarning, match="or pass dtype='float64'"):
         probe.fit(data.X, data.given_labels)
     assert probe.rounds_[0].n_iter < 100
     assert probe.rounds_[0].gradient_norm < 1e-6

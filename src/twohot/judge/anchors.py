@@ -1,16 +1,17 @@
 """Anchor rows, and the noise matrix Q that is estimated from them.
 
-    Q[k, g] = P(given g | true class k)
+    Q[k, g] = P(given label g | true class k)
 
 The margin of a row is the difference between its two largest logits. The anchor rows of a predicted
-class have the largest margins. Classes do not overlap there, so labels that disagree are noise.
-The label counts among the anchor rows of class k, shrunk towards a prior, estimate row k of Q. If
-the agreement still rises with the margin, classes overlap even at the anchor rows.
+class are the rows with the largest margins. There, classes do not overlap. So a label of an anchor
+row that differs from the predicted class is wrong. The label counts among the anchor rows of class
+k, shrunk towards a prior, estimate row k of Q. If the labels of anchor rows equal the predictions
+more often at larger margins, then classes overlap even at the anchor rows.
 
 Conventions
 -----------
-sure (n, K): logits that decide which rows are anchors. codes (n,): given labels as numbers.
-groups (n,): the group of each row, or None; rows of one group may be dependent. counts and Q
+sure (n, K): logits from which anchor rows are chosen. codes (n,): given labels as numbers.
+groups (n,): the group of each row, or None; rows of one group can be dependent. counts and Q
 (K, K): one row per true class, one column per given label.
 """
 
@@ -28,14 +29,14 @@ from twohot.judge.label_model import (
     pair_precision,
 )
 
-# Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to
-# a third gives the same flags within sampling error. A smaller share has too few counts; in a
-# larger share, classes overlap.
+# Chosen: fraction of the rows of a predicted class that are its anchor rows. Any fraction from a
+# tenth to a third flags the same labels within sampling error. With a smaller fraction, there are
+# too few counts. With a larger fraction, anchor rows of different classes overlap.
 ANCHOR_SHARE = 0.2
 
 
 def anchor_rows(sure: FloatArray, share: float = ANCHOR_SHARE) -> tuple[IntArray, IntArray]:
-    """Return the anchor rows and their predicted classes, by class and decreasing margin."""
+    """Return the anchor rows and their predicted classes, by class, then by decreasing margin."""
     predicted = sure.argmax(axis=1)
     order = np.lexsort((-margins(sure), predicted))
     sizes = np.bincount(predicted, minlength=sure.shape[1])
@@ -54,7 +55,7 @@ def margins(sure: FloatArray) -> FloatArray:
 def anchor_counts(
     sure: FloatArray, codes: IntArray, weights: FloatArray | None, share: float = ANCHOR_SHARE
 ) -> FloatArray:
-    """Return the weighted count of each label (column) among each class's anchor rows (row)."""
+    """Return (K, K): entry [k, g] is the weight of all anchor rows of class k with label g."""
     n_classes = sure.shape[1]
     anchors, predicted = anchor_rows(sure, share)
     counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
@@ -63,12 +64,13 @@ def anchor_counts(
 
 
 def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Test whether anchor rows with larger margins agree with their labels more often.
+    """Test whether labels of anchor rows equal the predictions more often at larger margins.
 
-    Return a z-score, the Mantel-Haenszel statistic over the classes. It counts the agreeing labels
-    in the half of the anchor rows with larger margins. It subtracts the count expected if agreement
-    does not depend on the margin, and divides by the standard error. The variance is that of
-    independent rows times the design effect of the groups.
+    Return a z-score, the Mantel-Haenszel statistic over the classes. A label agrees if it equals
+    the predicted class. The statistic is the number of agreeing labels in the half of the anchor
+    rows with larger margins, minus the number expected if agreement does not depend on the margin.
+    It is divided by its standard error: the standard error for independent rows, multiplied by the
+    square root of the design effect of the groups (see `design_effect`).
     """
     anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
@@ -84,7 +86,8 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
     scores *= agrees - np.repeat(total / sizes, sizes)
     variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
     own = None if groups is None else groups[anchors]
-    # Groups increase the variance around the mean of each half. The test compares these means.
+    # The test compares the means of the two halves. So the design effect is computed from the
+    # deviations from these means.
     for each in (0, 1):
         in_half = is_surer == each
         scores[in_half] -= scores[in_half].mean() if in_half.any() else 0.0
@@ -94,11 +97,12 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
 
 
 def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Return the rate of disagreeing labels among the rows with the largest margins.
+    """Return the fraction of labels that differ from the prediction, at the largest margins.
 
-    The rows are halved repeatedly; the half with larger margins is kept. This ends when the kept
-    half does not agree more often, by a one-sided test at level 5 %. One disagreement and one
-    agreement are added to the counts, as a uniform prior.
+    The search starts with the rows of largest margins, a fraction ANCHOR_SHARE of all rows. It
+    keeps only the half with larger margins, as long as labels equal the predictions more often in
+    this half than in the other half, by a one-sided test at level 5 %. As a uniform prior, one
+    equal and one different label are added to the final counts.
     """
     order = np.argsort(-margins(sure), kind="stable")
     agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
@@ -119,9 +123,9 @@ def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = Non
 
 
 def confusions(sure: FloatArray) -> FloatArray:
-    """Return (K, K): the mean probability of each other class, for rows predicted as a class.
+    """Return (K, K): entry [k, j] is the mean probability of class j in rows predicted as class k.
 
-    Each row of the result is divided by its sum. It shows which classes are similar.
+    The diagonal is zero, and each row is divided by its sum. Large entries mean similar classes.
     """
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
     p = np.exp(log_softmax(sure.astype(np.float64)))
@@ -138,9 +142,10 @@ def confusions(sure: FloatArray) -> FloatArray:
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     """Return Q: the Dirichlet posterior mean of each row, given counts of anchor rows.
 
-    The prior mixes uniform noise and noise between similar classes, `alike` (see `confusions`). Its
-    rate, mixture and strength maximise the Dirichlet-multinomial evidence of all counts. The true
-    label must be the most frequent label of each class: otherwise the classes could be permuted.
+    The prior is a mixture of uniform noise and noise between similar classes, for which `alike` is
+    the result of `confusions`. Noise rate, mixture weight and strength of the prior maximise the
+    Dirichlet-multinomial evidence of all counts. The true label must be the most frequent label of
+    each class: otherwise the classes could be permuted.
     """
     n_classes, sizes = len(counts), counts.sum(axis=1, dtype=np.float64)
     places = np.nonzero(counts)
@@ -154,8 +159,8 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
         rows = gammaln(strength) - gammaln(sizes + strength)
         return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
 
-    # Start of the search, and bounds that keep steps finite: beyond them, the prior equals its
-    # limit (no noise, only one kind of noise, or infinite prior strength).
+    # Start of the search, and bounds that keep steps finite. At the bounds, the prior nearly equals
+    # its limit: no noise, only one kind of noise, or infinite prior strength.
     most = 1 - 1 / n_classes
     rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95 * most)
     start = np.array([logit(rate), 0.0, np.log(10.0)])
@@ -173,8 +178,9 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
 def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
     """Return Q under the constraint that no label is more frequent than the true label.
 
-    In a row that violates this, the diagonal and all larger entries are replaced by their mean.
-    This is the maximum-likelihood estimate of a multinomial under the order constraint.
+    In a row that violates the constraint, the diagonal entry and the largest other entries are
+    replaced by their mean. The number of these entries is such that no entry exceeds the mean. The
+    result is the maximum-likelihood estimate of a multinomial under the constraint.
 
     Examples
     --------

@@ -57,8 +57,8 @@ from twohot.probes import (
 from twohot.rows import AS_THEY_ARE, ChunkedFeatures, Preparation, one_blas_thread, open_rows
 from twohot.solve import Settings, Solver
 
-# Display: maximum number of progress lines. There is one per candidate (two losses on two kinds of
-# rows, a discriminant, votes), and PROGRESS_LINES for blocks of judged rows.
+# Display: maximum number of progress lines. There is one line per candidate (two losses on two
+# kinds of rows, a discriminant, votes), and there are PROGRESS_LINES lines for judged rows.
 MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
 
@@ -67,27 +67,28 @@ class AutoProbe(FittedProbe):
     """A linear probe for noisy labels that chooses penalty, loss and noise model itself.
 
     No clean labels are needed. A small library of classifiers is fitted in cross-validation:
-    cross-entropy and robust probes on plain and on half-whitened rows, a discriminant, and votes of
-    the nearest rows. A label model estimates the noise from *anchor rows*, the rows that the robust
-    classifiers predict with the highest confidence. It weights the classifiers to maximise the
-    likelihood of the given labels under this noise. Probes are then fitted to the posterior of the
-    true labels, for two rounds. The result is the weighted sum of these probes and the
-    discriminant. See the page *Anchored self-distillation* of the documentation.
+    probes with cross-entropy and with a noise-robust loss, each on plain and on half-whitened rows
+    (see `whiten` of `LinearProbe`), a discriminant, and votes of the nearest rows. A label model
+    estimates the noise from *anchor rows*, the rows that the robust classifiers predict with the
+    highest confidence. The label model weights the classifiers so that the likelihood of the given
+    labels under this noise is as large as possible. Probes are then fitted to the posterior
+    probabilities of the true labels, for two rounds. The result is the weighted sum of these probes
+    and the discriminant. See the page *Anchored self-distillation* of the documentation.
 
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
         Cross-validation folds, five by default. A pair has the training rows and the held-out rows
         of a fold. Pairs and splitters must hold out every row exactly once and must not split
-        `groups`; they may split copies.
+        `groups`; they are allowed to split copies.
     fit_intercept : bool or "auto"
         "auto" means True. False also leaves out the discriminant, which always has an intercept.
     tol : float
-        Stop the final fits if the norm of the gradient is at most this, relative to its norm at
-        zero coefficients.
+        Stop a final fit when the norm of the gradient, relative to its norm at zero coefficients,
+        is at most `tol`.
     normalize : bool or "auto"
-        Whether to scale rows to unit norm. "auto" chooses by the held-out likelihood of the labels
-        under a discriminant.
+        Whether to scale rows to unit norm. "auto" tries both with a discriminant, and chooses the
+        larger likelihood of held-out labels.
     center, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
@@ -101,7 +102,7 @@ class AutoProbe(FittedProbe):
     choice_ : Choice
         The candidates and the label model: `print(probe.choice_)`, `probe.choice_.figure()`.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
-        See `LinearProbe`. `rounds_` has one entry that summarises all fits.
+        See `LinearProbe`. `rounds_` has one entry, which summarises the final fits.
 
     Examples
     --------
@@ -146,15 +147,15 @@ class AutoProbe(FittedProbe):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows of weight 1. Only the ratios of weights matter.
         callback : callable, optional
-            Called with one line of text per candidate. If there are many rows, it is also called
-            after each tenth of the rows that is judged.
+            Called with one line of text per candidate. With more than 50,000 rows (or fewer, if
+            there are more than 200 classes), it is also called after each tenth of the rows.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
             and near-duplicates always form one group.
         checkpoint : path, optional
-            File for finished candidates and parts of the probe, any fsspec path. It is written
-            whenever one of them is finished. If the file has the progress of the same fit, the fit
-            continues from there.
+            File for finished candidates and finished parts of the probe, any fsspec path. The file
+            is written whenever a candidate or a part is finished. If the file exists and belongs to
+            the same fit, the fit continues from there.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
@@ -169,7 +170,7 @@ class AutoProbe(FittedProbe):
         callback: Callable[[str], None] | None = None,
         **how: Any,
     ) -> "Judged":
-        """Fit on checked rows and coded labels, some of which may be missing."""
+        """Fit on validated rows and coded labels; rows without a label are allowed."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
         with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
@@ -208,7 +209,7 @@ def judge_rows(
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Judged:
-    """Fit the label model to checked rows; return it with its verdict. `probe` is not changed.
+    """Fit the label model to validated rows; return it with its verdict. Do not change `probe`.
 
     Rows without a label have weight zero in every fit. `callback` is called with lines of progress.
     """
@@ -338,12 +339,15 @@ def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[tuple[Member
     members, model = linear_model(anchored.sample, anchored.last, discriminant=discriminant)
     pairs = zip(members, model.weights.tolist(), strict=True)
     parts = [(member, weight) for member, weight in pairs if weight > 0]
-    # If nothing was learnt, no weight is positive.
+    # If nothing was learnt, no weight is positive. Then the last member is the only part.
     return parts or [(replace(members[-1], ends=()), 1.0)]
 
 
 def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
-    """Fit the parts of the probe on all rows; return their weighted sum as one round."""
+    """Fit the parts of the probe on all rows; return their weighted sum as one round.
+
+    A part is a linear member of the label model with a positive weight.
+    """
     anchored, file, parts = judged.anchored, judged.checkpoint, judged.parts
     whole, library = anchored.sample.whole, anchored.library
     rounds = []

@@ -26,7 +26,7 @@ class Tried:
 
     @property
     def chosen(self) -> bool:
-        """Whether it is a member of the label model, with a positive weight."""
+        """Whether the candidate is a member of the label model, with a positive weight."""
         return self.weight > 0
 
     @property
@@ -36,12 +36,12 @@ class Tried:
 
     @property
     def kind(self) -> str:
-        """Name of the method, and whether it is fitted on half-whitened rows."""
+        """Name of the method; ", half-whitened" is added for a fit on half-whitened rows."""
         return f"{self.method}, half-whitened" if self.whiten else self.method
 
     @property
     def whiten(self) -> bool:
-        """Whether it is fitted on half-whitened rows."""
+        """Whether the candidate is fitted on half-whitened rows (see `LinearProbe`)."""
         return isinstance(self.recipe, Recipe) and self.recipe.whiten
 
     @property
@@ -86,7 +86,7 @@ class Choice:
     agreement: float  # fraction of held-out labels that the label model predicts
     agreement_error: float  # standard error of the agreement
     noise_rate: float  # fraction of wrong labels, estimated by the label model
-    interval: tuple[float, float]  # lower and upper bound of noise_rate
+    interval: tuple[float, float]  # bounds of noise_rate, widened by two standard errors
     learnt: bool  # whether features predict labels better than class frequencies alone
     parts: tuple[tuple[str, float], ...]  # name and weight of each part of the fitted probe
 
@@ -152,19 +152,23 @@ class Choice:
         if not self.learnt:
             return "\n".join([*lines, self.nothing_learnt()])
         low, high = self.interval
-        wrong = f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})."
+        wrong = (
+            f"About {self.noise_rate:.1%} of the labels are wrong: at least {low:.1%} and at most "
+            f"{high:.1%}, with a margin of two standard errors."
+        )
         return "\n".join([*lines, f"Fitted: {self.name}", wrong])
 
     def _repr_html_(self) -> str:
-        title = f"{len(self.tried)} members on {self.n_rows} rows in {self.n_folds} folds"
+        title = f"{len(self.tried)} candidates on {self.n_rows} rows in {self.n_folds} folds"
         return notebook_table(title, HEADINGS, self.cells())
 
     def figure(self) -> Any:
         """Draw agreement with held-out labels against ridge; needs the extra `plot`.
 
-        Each kind of candidate has a line. Open markers mean half-whitened rows, and circles mean
-        members of the label model. A horizontal line shows the best agreement of a method without
-        a ridge.
+        Each kind of candidate has a line; error bars are one standard error. Open markers mean fits
+        on half-whitened rows. Circles around markers mean members of the label model. A dotted
+        horizontal line shows the best agreement of a method without a ridge. The solid horizontal
+        line shows the agreement of the label model.
         """
         figure = new_figure(8.0, 4.0)
         axes = figure.subplots()
@@ -212,7 +216,7 @@ class Choice:
 
 
 def choice_from_json(notes: dict[str, Any]) -> Choice:
-    """Return the choice that `to_json` wrote; other input may raise any exception."""
+    """Return the choice that `to_json` wrote; other input can raise any exception."""
     tried = tuple(
         Tried(**entry | {"recipe": _recipe_from(entry["recipe"])}) for entry in notes["tried"]
     )

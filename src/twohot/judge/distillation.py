@@ -2,14 +2,17 @@
 
     members → anchor rows → Q → weights → posterior → members fitted to the posterior → ...
 
-The first posterior comes from the library. In each round the robust kinds are fitted again, by
-cross-entropy, to the posterior as soft labels. The folds stay the same, so the posterior of a row
-comes from fits without its label. This is the paper's self-distillation, after removing the noise.
-It distinguishes structured noise, such as pairs of confused classes, from overlapping classes.
+Members, anchor rows, Q and weights are defined in `label_model`. The posterior is the probability
+of each true class, given a row and its label. The first posterior comes from the library. In each
+round the robust kinds of the library are fitted again, by cross-entropy, to the posterior as soft
+labels. The folds stay the same, so the logits of a row come from fits without the row. This is the
+paper's self-distillation, after removing the noise. It distinguishes structured noise, such as
+pairs of confused classes, from overlapping classes.
 
 A row's own label still leaks into later rounds, because the soft labels of other folds depend on
-it. The leak improves the ranking of suspicious labels, but makes their probabilities too small. So
-these are shifted to the mean probability of a wrong label under the first label model.
+this label. The leak improves the ranking of suspicious labels, but makes the probabilities that
+labels are wrong too small. So these probabilities are shifted until their mean is the same as under
+the first label model.
 """
 
 from collections.abc import Sequence
@@ -35,8 +38,8 @@ from twohot.solve import CrossEntropy, Evaluation, Solver
 N_ROUNDS = 2
 
 # Chosen: the noise is reduced in this many steps, until a test of the likelihood of the labels
-# rejects it. The test statistic is interpolated between two steps. More steps cost fits and change
-# the result little.
+# rejects the reduced noise. The test statistic is interpolated between two steps. More steps cost
+# fits and change the result little.
 N_PARTS = 4
 
 
@@ -48,7 +51,7 @@ class Stage:
     model: LabelModel
     posterior: FloatArray  # (n, K), P(true class | row, label)
     read: "AnchorNoise"  # the noise estimated from anchor rows
-    targets: FloatArray | None = None  # (n, K), soft labels of its fits; None: the given labels
+    targets: FloatArray | None = None  # (n, K), soft labels of the fits; None: the given labels
 
     @property
     def logits(self) -> list[FloatArray]:
@@ -81,18 +84,18 @@ class Anchored:
         return self.stages[-1]
 
     def doubt(self, stage: Stage) -> FloatArray:
-        """Return the probability that each label of the sample is wrong."""
+        """Return the probabilities (n,) that the labels are wrong, by the model of a stage."""
         codes = self.sample.codes
         return np.asarray(1 - stage.posterior[np.arange(len(codes)), codes])
 
     @property
     def share_wrong(self) -> float:
-        """Share of wrong labels, estimated by the first label model."""
+        """Fraction of wrong labels, estimated by the first label model."""
         return float(np.average(self.doubt(self.first), weights=self.sample.weights))
 
     @property
     def shift(self) -> float:
-        """Shift of the logits of the last round's `doubt`: its mean becomes `share_wrong`."""
+        """Number to add to logits of the last round's `doubt`: its mean becomes `share_wrong`."""
         return shift_to_mean(self.doubt(self.last), self.share_wrong, self.sample.weights)
 
 
@@ -126,7 +129,7 @@ def fit_posterior(
     targets: FloatArray,
     starts: dict[Recipe, tuple[Evaluation, ...]],
 ) -> list[Member]:
-    """Return linear members fitted to soft labels (n, K), in the folds of the library."""
+    """Return linear members fitted to the soft labels `targets`, in the folds of the library."""
     for fitted, held_out, rows in library.splits:
         held = np.setdiff1d(np.arange(len(targets)), rows, assume_unique=True)
         fitted.rows.attach(SOFT, targets[held].astype(np.float32))
@@ -160,7 +163,7 @@ def mean_logits(members: Sequence[Member]) -> FloatArray:
 
 
 def scales_of(members: Sequence[Member]) -> FloatArray:
-    """Return 1 / temperature of each member, (M,): these factors make logits comparable."""
+    """Return 1 / temperature of each member, (M,): factors that make the logits comparable."""
     return np.array([1 / each.temperature for each in members])
 
 
@@ -180,7 +183,8 @@ def linear_model(
 ) -> tuple[list[Member], LabelModel]:
     """Return the linear members of a stage, and their label model.
 
-    The weights are fitted again, because the votes of the nearest rows are left out.
+    The weights are fitted again, because the votes of the nearest rows are left out. Without
+    `discriminant`, the discriminant is left out too, unless it is the only linear member.
     """
     linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
     if not discriminant:
@@ -195,10 +199,11 @@ def read_noise(
 ) -> tuple[LabelModel, "AnchorNoise"]:
     """Return the label model, and the noise estimated from the anchor rows.
 
-    If the agreement of anchor rows with their labels rises with the margin, by a test at level 5 %,
-    then classes overlap even among anchor rows. The noise is then reduced to the rate of the rows
-    with the largest margins. If a test of the likelihoods rejects this rate, the noise is reduced
-    to the smallest rate that the test does not reject.
+    If labels of anchor rows equal the predictions more often at larger margins, by a one-sided test
+    at level 5 %, then classes overlap even among anchor rows. The noise is then reduced to the rate
+    of the rows with the largest margins (see `surest_rate`). If a test of the likelihoods of the
+    labels rejects this rate, the noise is reduced to the smallest rate that the test does not
+    reject.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
@@ -228,7 +233,10 @@ class AnchorNoise:
 
     @cached_property
     def least(self) -> float:
-        """The smallest `part` in `reduced_to` that a test of the likelihoods does not reject."""
+        """The smallest `part` of `reduced_to` that a one-sided test at level 5 % does not reject.
+
+        The test compares the likelihoods of the given labels with and without the reduction.
+        """
         rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
         groups = self.sample.groups[rows]
@@ -252,7 +260,7 @@ def fit_weights(
 
 
 def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:
-    """Return the number to add to the logits of `doubt` so that the probabilities have a mean."""
+    """Return the number to add to the logits of `doubt` so that its mean becomes `mean`."""
     odds = bounded_logit(doubt)
     goal = min(max(mean, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
     most = -2 * float(bounded_logit(np.zeros(1))[0])  # interval that contains all bounded logits

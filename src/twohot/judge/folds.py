@@ -1,16 +1,17 @@
 """Folds that depend on the content of rows, not on their order, and never split a group.
 
 A group is a set of rows that must be in the same fold: rows that the user groups (such as all rows
-of a patient), copies and near-duplicates. If a row and its copy were in different folds, the copy
-would be fitted with the label of the row, and would confirm it.
+of a patient), copies and near-duplicates. If a row and its copy were in different folds, the
+classifier that judges the row would be fitted on the copy. It would confirm the label of the row,
+even a wrong label.
 
 The rows of a class are sorted by their distance from the mean row, and are assigned to the folds in
 that order. So each fold has near and far rows of each class. Folds do not depend on the order of
-rows or classes, the names of the classes, the unit of the features or the container.
+rows or classes, the names of the classes, the unit of the features or the type of container.
 
 Conventions
 -----------
-codes (n,): the class of each row's label, as a number; NO_LABEL for none. groups (n,): the number
+codes (n,): the label of each row as a number; NO_LABEL for no label. groups (n,): the number
 of each row's group, from 0. key (n,): the squared distance of each row from the mean row. folds
 (n,): the number of each row's fold, from 0; ABSENT for a row without a label.
 """
@@ -45,20 +46,20 @@ from twohot.rows import Block, Preparation, SelectedRows, count_threads, fit_pre
 N_FOLDS = 5
 
 # Rounding: two keys are equal if their difference, relative to the median key, is smaller than
-# this. Another order of sums changes keys by about 1e-15. With 50,000 rows, two different keys are
-# this close by chance in about one of a hundred datasets.
+# this. Another order of sums changes keys by a relative 1e-15. With 50,000 rows, two different keys
+# are this close by chance in about one of a hundred datasets.
 KEY_ROUNDING = 1e-11
 
-ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
+ONE_PER_ROW = "pass one group per row: a one-dimensional array or list of numbers or text."
 
 
 # Groups that must stay together ---------------------------------------------------------------
 
 
 def check_groups(groups: Any, n_rows: int) -> IntArray | None:
-    """Return the number of each row's group, from 0 by first occurrence; None for no groups.
+    """Return the number of each row's group, from 0 in order of occurrence; None for no groups.
 
-    A group is any hashable value: a number, a text, a date. It may have one row.
+    A group is any hashable value: a number, a text, a date. A group of one row is allowed.
 
     Examples
     --------
@@ -74,8 +75,8 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
     values = [plain(cell) for cell in cells.tolist()]
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
-        where = f"{counted(len(missing), 'row')} (row {first_few(missing)}, from 0)"
-        advice = "give each of these rows a group; a group may have one row."
+        where = f"{counted(len(missing), 'row')} ({first_few(missing)}; the first row is 0)"
+        advice = "give each of these rows a group; a group of one row is allowed."
         raise ArgumentError("groups", f"has no value in {where}", advice)
     try:
         numbers = numbered(values)
@@ -90,13 +91,13 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
 
 
 def numbered(values: Iterable[Hashable]) -> IntArray:
-    """Return a number for each value, from 0 by first occurrence; equal values share a number."""
+    """Return a number for each value, from 0 in order of occurrence; equal values share one."""
     number: dict[Hashable, int] = {}
     return np.array([number.setdefault(value, len(number)) for value in values], dtype=np.intp)
 
 
 def connected(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """Return the connected component of each of n nodes, given pairs of linked nodes."""
+    """Return the connected component of each of n nodes; `first[i]` is linked to `second[i]`."""
     links = sp.coo_array((np.ones(len(first)), (first, second)), (n, n))
     _, component = connected_components(links, directed=False)
     return np.asarray(component, dtype=np.intp)
@@ -116,10 +117,11 @@ def merge_groups(a: IntArray, b: IntArray) -> IntArray:
 
 
 def split_large(groups: IntArray, into: IntArray | None = None) -> IntArray:
-    """Return groups; a group larger than a fold is split into the groups `into`, or single rows.
+    """Return the groups, but split a group that is larger than a fold.
 
-    If such a group stayed together, most rows would be held out at once, and fits would have few
-    rows. Large groups of copies usually mean that the features have only a few different values.
+    Such a group is split into the groups that `into` (n,) gives; if `into` is None, into single
+    rows. If a group of most rows stayed together, the fit for its fold would have few rows. Large
+    groups of copies usually mean that the features have only a few different values.
 
     Examples
     --------
@@ -132,9 +134,9 @@ def split_large(groups: IntArray, into: IntArray | None = None) -> IntArray:
 
 
 def with_copies(groups: IntArray | None, copies: IntArray) -> IntArray:
-    """Return the groups of the user, merged if they share copies.
+    """Return the groups of the user, merged if a row of one is a copy of a row of the other.
 
-    Copies may link many groups into a chain that is larger than a fold. The groups of such a chain
+    Copies can link many groups into a chain that is larger than a fold. The groups of such a chain
     are not merged.
     """
     if groups is None:
@@ -143,10 +145,10 @@ def with_copies(groups: IntArray | None, copies: IntArray) -> IntArray:
 
 
 def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArray, float]:
-    """Return groups of duplicates and near-duplicates, and the distance that defines them.
+    """Return groups of duplicates and near-duplicates, and the maximum distance of the latter.
 
-    `points` (n, n_features) are prepared rows in float32, at most about 50,000: all pairs of
-    different rows are compared.
+    `points` (n, n_features) are prepared rows in float32. There should be at most about 50,000
+    rows, because all pairs of different rows are compared.
 
     Examples
     --------
@@ -174,11 +176,11 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
 def distance_from_mean(
     X: Matrix, codes: IntArray | None = None, *, n_jobs: int | None
 ) -> FloatArray:
-    """Return the squared distance of every row from the mean of all rows, in two passes.
+    """Return the squared distance of every row from the mean of all rows; read the rows twice.
 
-    If `codes` are passed, only rows with a label count; the distance of the other rows is zero. Up
-    to rounding, distances do not depend on the order of the rows or on a constant column. Scaling X
-    by 2^k scales them by exactly 4^k.
+    If `codes` are passed, the mean is that of the rows with a label, and the distance of all other
+    rows is zero. Up to rounding, the distances do not depend on the order of the rows or on a
+    constant column. If X is multiplied by 2^k, the distances are multiplied by exactly 4^k.
 
     Examples
     --------
@@ -197,7 +199,7 @@ def distance_from_mean(
 
 
 def squared_lengths(block: Block) -> FloatArray:
-    """Return the squared length of each prepared row. A kernel."""
+    """Return the squared length of each prepared row. A kernel, see `twohot.rows.rows`."""
     x = block.prepared()
     return np.asarray(np.einsum("ij,ij->i", x, x))
 
@@ -206,14 +208,14 @@ def _ranks(key: FloatArray) -> IntArray:
     """Return the rank of each row by its key; rows with equal keys share a rank."""
     sizes = np.abs(key[key != 0])
     if sizes.size:
-        # Divide first, so that a power of two in the keys does not change the rounding.
+        # Divide first, so that keys multiplied by a power of two are rounded equally.
         with np.errstate(over="ignore"):  # keys that overflow are equal
             key = np.rint(key / np.median(sizes) / KEY_ROUNDING)
     return np.unique(key, return_inverse=True)[1]
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
-    """Return codes whose numbers follow the size of the class, then the sum of its rows' ranks."""
+    """Return new codes, of classes sorted by size, then by the sum of their rows' ranks."""
     _, index, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.lexsort((np.bincount(index, rank, len(sizes)), sizes))] = np.arange(len(sizes))
@@ -234,16 +236,16 @@ def assign_folds(
     """Return the fold of each row, which depends on the content of the rows and on their groups.
 
     Groups with several labelled rows are assigned first, the largest group first. A group goes to
-    the fold with the fewest rows of the group's most frequent class. Then the single rows of a
-    class are assigned in the order of their keys. Each pass assigns `n_folds` rows, one to each
-    fold, in random order. The orders of the passes are the same for all classes. Fewer than
-    `n_folds` rows remain. They go to the folds with the fewest rows of the class; among those, to
-    the smallest folds. Rows with equal keys keep their order. In most data, such rows are copies,
-    which form a group.
+    the fold with the fewest rows of the group's most frequent class. All other rows are single
+    rows. They are assigned class by class, in the order of their keys. Each turn assigns `n_folds`
+    rows, one to each fold, in random order. The first turn has the same order in all classes, and
+    so has every later turn. At the end, fewer than `n_folds` rows of the class remain. They go to
+    the folds with the fewest rows of the class; among such folds, to the smallest ones. Rows
+    with equal keys keep their order. In most data, such rows are copies, which form a group.
 
-    If a class has at least two groups or single rows, no fold has all of its rows. Without groups,
-    the sizes of the folds differ by at most one, in each class and in total. If there are fewer
-    groups than folds, each group is a fold.
+    If a class has at least two single rows, no fold has all rows of the class. Without groups, the
+    sizes of the folds differ by at most one, in each class and in total. If there are fewer groups
+    than folds (a single row counts as a group), each group is a fold.
 
     Examples
     --------
@@ -292,8 +294,9 @@ def _largest_first(
 ) -> list[tuple[int, IntArray]]:
     """Return the most frequent class of each group, and the rows of the group.
 
-    The largest group is first; of equally large ones, the one with the smallest key. Of equally
-    frequent classes, the class of the earliest row counts.
+    The largest group is first; among equally large groups, the group with the smallest key is
+    first. If several classes are equally frequent in a group, the class of the row with the
+    smallest key is returned.
     """
     ordered = rows[np.lexsort((classes[rows], rank[rows], unit[rows]))]
     groups = np.split(ordered, np.flatnonzero(np.diff(unit[ordered], prepend=-1)))[1:]

@@ -1,9 +1,10 @@
-"""Judge labels by class probabilities or a fitted classifier of the user.
+"""Judge labels by the class probabilities or the fitted classifier of the user.
 
-The probabilities, or those of the classifier, are the only member of the label model. A classifier
-that was trained on the labels would confirm the wrong labels too. So it is compared with a clone,
-which is trained on other rows. If the classifier predicts significantly more of the labels than the
-clone, cross-validated clones judge the labels instead.
+The label model (see `label_model`) then has only one member: the logarithms of the probabilities
+that the user passed, or that the classifier predicts. A classifier that was trained on the labels
+would confirm wrong labels too. So the classifier is compared with a clone on rows that the clone
+was not trained on. If the classifier predicts significantly more labels of these rows than the
+clone, then cross-validated clones judge all labels instead.
 """
 
 from collections.abc import Iterator
@@ -55,26 +56,27 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import FittedProbe, Probe, check_rows_to_fit
 from twohot.rows import take_rows
 
-# Test level: one-sided test of whether a classifier was trained on the labels. It is low, so that
-# false alarms are rare.
+# Level of the one-sided test of whether a classifier was trained on the labels. The level is low,
+# so that false alarms are rare.
 SEEN_LEVEL = 0.01
 
 
 def judge_given(
     probabilities: FloatArray, codes: IntArray, groups: IntArray | None = None
 ) -> LabelVerdict:
-    """Return the verdict on labels (n_rows,), given probabilities (n_rows, n_classes).
+    """Return the verdict on labels (n_rows,) by class probabilities (n_rows, n_classes).
 
-    The probabilities should be held-out: from a model that was not trained on the row. The label
-    model is fitted on a sample, as for features, and judges all rows in blocks. Memory holds the
-    probabilities and a few arrays of SAMPLE_CELLS numbers.
+    The probabilities of a row should come from a model that was not trained on this row. As for
+    features, the label model is fitted on a sample of the rows, and judges all rows in blocks.
+    Memory holds the probabilities and a few arrays of SAMPLE_CELLS numbers.
     """
     n_rows, n_classes = probabilities.shape
     labelled = np.flatnonzero(codes != NO_LABEL)
     key = distance_from_mean(probabilities, codes, n_jobs=1)
     index = spread_rows(labelled, codes, key, n_classes)
     groups = np.arange(n_rows) if groups is None else groups
-    # A temperature cannot correct a probability of zero: add one row's weight to all classes.
+    # A temperature cannot correct a probability of zero. So each distribution is mixed with a
+    # uniform distribution, which has the weight of one row: 1/n.
     spread = 1 / len(labelled)
     logits = _logits(probabilities[index], spread)
     anchored = _anchored(logits, codes[index], key[index], groups[index])
@@ -88,7 +90,7 @@ def judge_given(
 
 
 def _logits(probabilities: FloatArray, spread: float) -> FloatArray:
-    """Return log-probabilities; they are finite, because `spread` is shared among the classes."""
+    """Return finite log-probabilities: a uniform distribution of weight `spread` is mixed in."""
     mixed = (1 - spread) * probabilities.astype(np.float32).astype(np.float64)
     mixed += spread / probabilities.shape[1]
     return np.log(mixed, out=mixed).astype(np.float32)
@@ -125,18 +127,20 @@ def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: In
 def judge_by_probe(
     probe: Any, X: Matrix, labels: Labels, *, groups: Any = None, n_jobs: int | None = None
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
-    """Return the verdict of a fitted classifier, or of its clones with a note that says so.
+    """Return the verdict of a fitted classifier or of its clones, and notes for the user.
 
-    Clones are used if the classifier was trained on the labels. `labels` have the classes of the
-    classifier, in its order. The probabilities of all rows take 4 bytes per row and class.
+    If the classifier was trained on the labels, clones of it judge the labels, and a note says so.
+    The classes of `labels` are those of the classifier, in the same order. The probabilities of all
+    rows take 4 bytes per row and class.
     """
     codes = labels.codes
     outputs = predict_in_blocks(probe, X, len(codes))
     if not (hasattr(probe, "get_params") and hasattr(probe, "fit")):  # it cannot be cloned
         agrees = outputs.argmax(axis=1) == codes
         if agrees[labels.labelled].all():
-            problem = "predicts every label, as if it had been fitted on them"
-            raise ArgumentError("probe", problem, "pass held-out probabilities, or no probe.")
+            problem = "predicts every label, as if it had been fitted on these labels"
+            advice = "pass held-out class probabilities as {probabilities}, or leave out the probe."
+            raise ArgumentError("probe", problem, advice, probabilities=...)
         return judge_given(outputs, codes), ()
     # Rows may have any type, such as texts. So they are sorted by the classifier's outputs.
     key = distance_from_mean(outputs, codes, n_jobs=n_jobs)
@@ -150,16 +154,17 @@ def judge_by_probe(
     del outputs  # a clone may be large: release it
     held_out = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
     note = (
-        f"The probe predicts {by_probe.mean():.1%} of these labels. A clone that was not fitted on "
-        f"them predicts {by_clone.mean():.1%}, so the probe was fitted on these rows. Instead, "
-        f"{N_FOLDS} clones judge the labels, each fitted without the rows that it judges. To use "
-        "the probe itself, pass its probabilities."
+        f"The probe predicts {by_probe.mean():.1%} of the labels of {counted(len(gain), 'row')}. A "
+        f"clone of the probe, fitted on other rows, predicts only {by_clone.mean():.1%} of these "
+        f"labels. So the probe was fitted on these rows. Therefore {N_FOLDS} clones judge the "
+        "labels, each fitted without the rows that it judges. To judge by the probe itself, pass "
+        "its predicted probabilities instead of the probe."
     )
     return judge_given(held_out, codes, together), (note,)
 
 
 def equal_rows(X: Any, n_rows: int) -> IntArray:
-    """Return groups of identical rows of any type.
+    """Return the group of each row, from 0: identical rows, of any type, are in one group.
 
     Examples
     --------
@@ -171,7 +176,7 @@ def equal_rows(X: Any, n_rows: int) -> IntArray:
 
 
 def _cells(block: Any) -> Iterator[NDArray[Any]]:
-    """Yield the rows of a block; a sparse row as the positions and values of its entries."""
+    """Yield each row of a block; for a sparse row, the positions and values of its entries."""
     if not sp.issparse(block):
         yield from map(np.asarray, block if isinstance(block, list) else np.asarray(block))
         return
@@ -193,7 +198,7 @@ def _content(row: NDArray[Any]) -> bytes:
 def compare_with_clone(
     probe: Any, X: Any, codes: IntArray, folds: IntArray
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which labels of the first fold a classifier predicts, and which its clone predicts.
+    """Return which labels of the first fold are predicted by a classifier, and by its clone.
 
     The clone is fitted on the other folds. If these folds have only one class, the clone cannot be
     fitted. Then both arrays are empty.
@@ -210,7 +215,7 @@ def compare_with_clone(
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
     """Return a clone that is fitted on the given rows, with codes as labels."""
-    # Messages of twohot's probes name rows by their positions in X.
+    # With `rows_when_read`, messages of twohot's probes name rows by their positions in X.
     take = rows_when_read if isinstance(probe, FittedProbe) else take_rows
     return clone(probe).fit(take(X, rows), codes[rows])
 
@@ -226,8 +231,8 @@ def out_of_fold(
 ) -> FloatArray:
     """Return held-out probabilities (n_rows, n_classes), predicted by one clone per fold.
 
-    The clone is fitted without the fold that it predicts. The clone of the first fold also predicts
-    the rows without a label, whose code and fold are -1.
+    Each clone is fitted without the fold that it predicts. The clone for the first fold also
+    predicts the rows without a label, whose code and fold are -1.
     """
     probabilities = np.zeros((len(codes), n_classes), dtype)
     for number in range(int(fold.max()) + 1):
@@ -244,9 +249,11 @@ def out_of_fold(
 
 def probe_classes(probe: Any) -> NDArray[Any]:
     """Return the classes of a fitted classifier."""
-    if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
-        problem = "is not a fitted classifier with classes_ and predict_proba"
-        advice = "fit it first, or pass None to use an AutoProbe."
+    if missing := [name for name in ("predict_proba", "classes_") if not hasattr(probe, name)]:
+        problem = f"has no {' and no '.join(missing)}"
+        advice = (
+            "pass a fitted classifier with predict_proba and classes_, or None for an AutoProbe."
+        )
         raise ArgumentError({"probe": probe}, problem, advice)
     return np.asarray(probe.classes_)
 
@@ -261,9 +268,10 @@ def column_classes(
 ) -> NDArray[Any]:
     """Return the class of each column of probabilities.
 
-    These are `classes` if passed, else the names of the columns, else the classes of `labels`.
-    Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn sorts these
-    as text, twohot by value. The classes of a `Labels` record passed as `y` keep their order.
+    The classes are `classes` if passed, else the names of the columns, else the classes of
+    `labels`. Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn
+    sorts such classes as text, twohot by value. The classes of a `Labels` record passed as `y` keep
+    their order.
     """
     present = labels.present().classes
     named = named_columns(probabilities, present)
@@ -274,12 +282,14 @@ def column_classes(
     values = present.tolist()
     if named is None:
         if not isinstance(y, Labels) and values != sorted(values):
-            numbers = f"has text that is a number ({first_few(values)})"
-            problem = f"{numbers}, and columns may be sorted by value or as text"
+            numbers = f"has classes that are numbers as text ({first_few(values)})"
+            problem = f"{numbers}, so the order of the columns is unknown: by value or as text"
             raise ArgumentError("y", problem, advice, classes=...)
         return present
-    if not {*map(as_text, values)} <= {*map(as_text, named.tolist())}:
-        problem = f"has the columns {first_few(named.tolist())}, which are not the labels of y"
+    known = {*map(as_text, named.tolist())}
+    if without := [value for value in values if as_text(value) not in known]:
+        columns = f"has the columns {first_few(named.tolist())}"
+        problem = f"{columns}, but no column for the label {first_few(without)} of y"
         raise ArgumentError("probabilities", problem, advice, classes=...)
     return named
 
@@ -287,7 +297,7 @@ def column_classes(
 def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
     """Return the probabilities of a probe, which are calibrated if the probe supports this."""
     predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
-    advice = "pass a classifier whose predict_proba returns a probability of each of its classes_."
+    advice = "pass a classifier whose predict_proba returns one probability per class of classes_."
     blocks = []
     for first, rows in blocks_of(X, n_rows):
         block = np.asarray(predict(rows), dtype=np.float64)
@@ -295,9 +305,11 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
         if block.shape != shape:
             problem = f"returns probabilities of shape {block.shape} instead of {shape}"
             raise ArgumentError("probe", problem, advice)
-        wrong = np.flatnonzero(~((block >= 0) & np.isfinite(block)).all(axis=1))
+        wrong = np.argwhere(~((block >= 0) & np.isfinite(block)))
         if wrong.size:
-            problem = f"returns an invalid probability for row {first + wrong[0]} (NaN or negative)"
+            row, column = wrong[0].tolist()
+            where = f"row {first + row} (the first row is 0)"
+            problem = f"returns {block[row, column]:.3g} instead of a probability for {where}"
             raise ArgumentError("probe", problem, advice)
         blocks.append(block.astype(np.float32))
     return np.concatenate(blocks)
@@ -306,7 +318,7 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
 def check_probabilities(
     probabilities: ArrayLike,
     labels: Labels,
-    advice: str = "pass one column per class of y, in order.",
+    advice: str = "pass one column per class of y, in the order of the classes.",
     **mentions: object,
 ) -> FloatArray:
     """Return the probabilities of the user as a dense array; raise if they are invalid."""
@@ -329,7 +341,7 @@ def out_of_fold_probabilities(
     n_folds: int = N_FOLDS,
     random_state: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Return cross-validated probabilities: a probe predicts each fold, fitted without this fold.
+    """Return cross-validated probabilities: each fold is predicted by a fit to the other folds.
 
     Parameters
     ----------
@@ -342,13 +354,13 @@ def out_of_fold_probabilities(
     n_folds : int, default 5
         Number of stratified folds.
     random_state : int, numpy.random.Generator or None
-        Assigns rows to folds.
+        Seed for assigning rows to folds.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
-        Columns are in class order. If all rows of a class are in one fold, the probability of this
-        class is zero in that fold.
+        The columns are in the order of the sorted classes. If all rows of a class are in one fold,
+        the probability of this class is zero in that fold.
 
     Examples
     --------

@@ -1,16 +1,16 @@
 """The label model: true labels estimated from given labels, classifiers and a noise matrix.
 
-    P(given g | x) = Σ_k p_k(x) Q[k, g],        p(x) = softmax(Σ_m w_m z_m(x)),  w_m ≥ 0
+    P(given label g | x) = Σ_k p_k(x) Q[k, g],  p(x) = softmax(Σ_m w_m z_m(x)),  w_m ≥ 0
 
 A member m is a classifier with held-out logits z_m: it was not fitted on the row x. Its weight is
-w_m. Q[k, g] = P(given g | true class k) is estimated from anchor rows (see `anchors`). With Q
+w_m. Q[k, g] = P(given label g | true class k) is estimated from anchor rows (see `anchors`). With Q
 fixed, the weights maximise the likelihood of the given labels. A member that mistakes noise for
 overlapping classes gets a small weight.
 
 Conventions
 -----------
 logits (n, K). codes (n,): given labels as numbers. weights (n,) of rows, or None. groups (n,): the
-group of each row, or None; rows of one group may be dependent. Q (K, K): one row per true class,
+group of each row, or None; rows of one group can be dependent. Q (K, K): one row per true class,
 one column per given label; rows sum to one. Memory holds about six K × K matrices at once, in
 single precision if there are many classes: 10 GB for 20,000 classes.
 """
@@ -41,14 +41,14 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class LabelModel:
-    """The weights of the members, and the noise matrix."""
+    """The weights of the members, and the noise matrix Q."""
 
     weights: FloatArray  # (M,), the factor of each member's logits
     noise: FloatArray  # (K, K), Q: probability of each given label (column) of a true class (row)
     log_likelihood: float  # log-likelihood of the given labels, mean over the rows
 
     def log_probabilities(self, members: Sequence[FloatArray]) -> FloatArray:
-        """Return log p (n, K) of the true class, without the given label."""
+        """Return log P(true class | row) (n, K), which does not use the given label."""
         return log_softmax(combine(members, self.weights))
 
     def posterior(self, members: Sequence[FloatArray], codes: IntArray) -> FloatArray:
@@ -118,7 +118,7 @@ def fit_uniform_noise(
         inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
         p, _ = softmax(centred * np.float32(inverse))
         of_label = p[rows, codes].astype(np.float64)
-        # The logit of the given class less the mean logit: the derivative of log p_g by 1/t.
+        # The logit of the given class minus the mean logit: the derivative of log p_g by 1/t.
         gain = inverse * (centred[rows, codes] - np.einsum("ij,ij->i", p, centred))
         likelihood = (1 - rate) * of_label + rate * (1 - of_label) / (n_classes - 1) + SMALLEST
         by_log_t = (1 - rate * n_classes / (n_classes - 1)) * of_label * -gain
@@ -126,7 +126,8 @@ def fit_uniform_noise(
         gradient = [unit @ (by_log_t / likelihood), unit @ (by_rate / likelihood)]
         return -float(unit @ np.log(likelihood)), -np.array(gradient)
 
-    # The noise rate is below chance level. Beyond the other bounds, the likelihood hardly changes.
+    # At the upper bound of the noise rate, the label does not depend on the row. Beyond the other
+    # bounds, the likelihood hardly changes.
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
     size = max(float(centred.std()), SMALLEST)
     start = np.array([np.clip(np.log(size), *bounds[0]), logit(0.1)])
@@ -163,11 +164,11 @@ def weigh(
 ) -> LabelModel:
     """Return the model whose member weights maximise the likelihood of the given labels.
 
-    `noise` is Q, which stays fixed. `scales` (M,) are the best weights of single members. With the
-    posterior r = p Q[:, g] / P(g | x), the derivative of log P(g | x) by the logits z is r - p. The
-    search starts at the single member of largest likelihood. The sum of all members would be no
-    good start. It is overconfident, so noise would explain every label that disagrees, and the
-    gradient would be zero.
+    `noise` is Q, which stays fixed. `scales` (M,) are the weights 1 / temperature, which members
+    have alone. With the posterior r = p Q[:, g] / P(g | x), the derivative of log P(g | x) by the
+    logits z is r - p. The search starts at the single member of largest likelihood. The sum of all
+    members would be a bad start, because it is overconfident: noise would explain every label that
+    differs from the prediction, and the gradient would be nearly zero.
     """
     pairs = zip(members, scales.tolist(), strict=True)
     logits = np.stack([centre(each) * np.float32(scale) for each, scale in pairs])
@@ -206,9 +207,10 @@ def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> F
 
 
 def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
-    """Return the mean divided by its standard error; its distribution is standard normal.
+    """Return the z-score of the mean, which tests whether the expected difference is zero.
 
-    Rows of one group may be dependent.
+    If the expected difference is zero, the z-score has about the standard normal distribution. Rows
+    of one group can be dependent.
     """
     error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
@@ -236,7 +238,7 @@ def normal_quantile(statistic: float, groups: IntArray | None) -> float:
 def standard_error(
     values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
 ) -> float:
-    """Return the standard error of a weighted mean over rows; rows of one group may be dependent.
+    """Return the standard error of a weighted mean over rows; rows of one group can be dependent.
 
     Examples
     --------
@@ -256,8 +258,8 @@ def design_effect(scores: FloatArray, groups: IntArray | None) -> float:
 
     The scores s_i of the rows have mean zero. With G groups, the variance of the sum is estimated
     by Σ_c (Σ_{i in c} s_i)² G/(G - 1); with n independent rows, by Σ_i s_i² n/(n - 1). The factor
-    is the ratio of these two, but at least one. It is one if each row is a group. If a group has
-    copies of a row, they count as one row.
+    is the ratio of these two variances, but at least one. It is one if each row is a group. If a
+    group consists of copies of one row, the copies count as one row.
     """
     if groups is None:
         return 1.0

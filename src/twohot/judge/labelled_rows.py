@@ -1,4 +1,4 @@
-"""Features and labels, some of which are missing: checks, blocks, and selection without a copy."""
+"""Check and select rows of features with their labels; labels may be missing."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -27,7 +27,10 @@ from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
-    """Return checked features and labels; labels may be missing. Drop classes without rows."""
+    """Return validated features, and labels without the classes that have no rows.
+
+    Labels of rows may be missing.
+    """
     check_same_index("y", y, "X", pandas_index(X))
     rows = check_features(LinearProbe(), X, reset=True)
     labels = code_labels(y, missing=missing).present()
@@ -45,14 +48,14 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
 
 
 def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
-    """Return features that support row indexing, with one row per label."""
+    """Return X in a form that supports row indexing; raise unless it has one row per label."""
     X = X.lazy().collect() if is_polars_frame(X) else open_store(X)
     check_lengths(labels, _num_samples(X))
     return X.tocsr() if sp.issparse(X) else X
 
 
 def blocks_of(X: Any, n_rows: int) -> Iterator[tuple[int, Any]]:
-    """Yield the blocks of BLOCK_ROWS rows of X, each with the number of its first row."""
+    """Yield X in blocks of BLOCK_ROWS rows: the position of the first row, and the block."""
     for first in range(0, n_rows, BLOCK_ROWS):
         yield first, take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))
 
@@ -76,9 +79,9 @@ def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
 def naming_rows(
     X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Make errors and warnings name the rows of X by `ids`, or by their positions in X if None.
+    """In errors and warnings, name the rows of X by `ids`; if `ids` is None, by their positions.
 
-    Errors about a cell that is not finite also name its column, if `columns` has the names.
+    If `columns` are passed, an error about a NaN or infinite cell also names the column.
     """
     try:
         with nullcontext() if ids is None else calling_rows(X, ids):
@@ -92,5 +95,5 @@ def naming_rows(
 
 
 def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
-    """Make messages name the rows and columns of a table as its file names them."""
+    """In messages, name the rows and columns of a table as in the file of the table."""
     return naming_rows(table.features, table.ids, table.feature_columns)

@@ -5,15 +5,18 @@
     discriminant    linear discriminant analysis, with closed-form leave-one-out logits
     neighbours      labels of the nearest rows
 
-Teachers and robust probes are fitted on plain and on half-whitened rows, which makes four kinds.
-The candidates of such a kind differ in their penalty. The agreement of a candidate is the fraction
-of held-out given labels that it predicts. The candidate of each kind with the largest likelihood of
-the given labels (with uniform noise) becomes a member of the label model. For a robust kind, the
-candidate with the largest agreement becomes a member too.
+Teachers and robust probes are fitted on plain and on half-whitened rows (see
+`rows.principal_axes`), which makes four kinds. The candidates of such a kind differ in their
+penalty. The agreement of a candidate is the fraction of held-out given labels that it predicts. For
+each kind, the candidate with the largest likelihood of the given labels (with uniform noise)
+becomes a member of the label model. For a robust kind (robust probes or neighbours), the candidate
+with the largest agreement becomes a member too.
 
-Fits have a loose tolerance and a warm start from the fit at the next penalty. Candidates are
-compared on the first folds, until these hold out SCORED_ROWS rows. The members are then fitted for
-all folds.
+Fits have a loose tolerance. A fit starts from the coefficients fitted at the previous penalty.
+Candidates are compared on the first few folds, which hold out at least SCORED_ROWS rows, if there
+are so many. The members are then fitted for all folds.
+
+A kernel is a function of a block of rows, see `twohot.rows.rows`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -52,12 +55,13 @@ RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 # error of .011.
 SCORED_ROWS = 2_000
 
-# Cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero. The
-# remaining error of the logits is smaller than their change at the next penalty. The tolerance of a
-# robust loss is smaller, because its gradients are small far from its optimum.
+# Cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero
+# coefficients. The remaining error of the logits is smaller than their change at the next penalty.
+# The tolerance of a robust loss is smaller, because the gradients of such a loss can be small even
+# far from the optimum.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
-# Learnt from the data: the number of nearest rows that vote, among these.
+# Learnt from the data: the number of nearest rows that vote, among these numbers.
 VOTERS = (15, 40)
 
 
@@ -66,7 +70,7 @@ class Member:
     """A classifier, and its held-out logits."""
 
     recipe: MemberRecipe
-    logits: FloatArray  # (n, K), centred, for the rows of the sample
+    logits: FloatArray  # (n, K), held-out, centred, for the rows of the sample
     temperature: float = 1.0  # divisor of its logits; 1 for a fit to the posterior
     ends: tuple[Evaluation, ...] = ()  # ends of the fits of a linear probe, one per fold
 
@@ -80,7 +84,7 @@ class Library:
     say: Callable[[str], object] | None = None
     checkpoint: Checkpoint | None = None
     tried: dict[MemberRecipe, Tried] = field(default_factory=dict)
-    members: dict[MemberRecipe, Member] = field(default_factory=dict)  # fitted without each fold
+    members: dict[MemberRecipe, Member] = field(default_factory=dict)  # fitted for all folds
     _ends: dict[Recipe, dict[int, Evaluation]] = field(default_factory=dict)
     _starts: dict[Recipe, Recipe | None] = field(default_factory=dict)
 
@@ -110,7 +114,10 @@ class Library:
     # Linear probes -------------------------------------------------------------------------------
 
     def attempt(self, recipe: Recipe, start: Recipe | None) -> Tried:
-        """Fit a candidate for the scored folds, from the fit of `start`; return its scores."""
+        """For each scored fold, fit a candidate without the fold; return its scores.
+
+        The fits start from those of the recipe `start`, which are run first if necessary.
+        """
         folds, rows = self.scored
         self._starts[recipe] = start
         n_passes = sum(self._fit(recipe, fold) for fold in folds)
@@ -118,7 +125,7 @@ class Library:
         return self._score(recipe, logits, n_passes)
 
     def complete(self, recipe: Recipe) -> None:
-        """Fit a candidate for the folds that are not scored, and store it as a member."""
+        """For each remaining fold, fit a candidate without the fold; store it as a member."""
         folds, tried = range(len(self.splits)), self.tried[recipe]
         n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
         self.tried[recipe] = replace(tried, n_passes=n_passes)
@@ -127,7 +134,7 @@ class Library:
         self.members[recipe] = Member(recipe, logits, tried.temperature, in_order)
 
     def _fit(self, recipe: Recipe, fold: int) -> float:
-        """Fit a candidate without one fold, unless this is done; return the number of passes."""
+        """Fit a candidate without one fold, or use the stored fit; return the number of passes."""
         ends = self._ends.setdefault(recipe, {})
         if fold in ends:
             return 0.0
@@ -160,7 +167,7 @@ class Library:
         return logits
 
     def _score(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> Tried:
-        """Score the logits of the scored rows; store and return the scores."""
+        """Score a candidate by its logits of the scored rows; store and return the scores."""
         _, scored = self.scored
         weights, codes = self.sample.weights, self.sample.codes[scored]
         weights = None if weights is None else weights[scored]
@@ -171,7 +178,8 @@ class Library:
         scores = fit.log_likelihood, fit.noise_rate, fit.temperature
         self.tried[recipe] = tried = Tried(recipe, agreement, error, *scores, n_passes)
         if self.say is not None:
-            self.say(f"{recipe}: predicts {agreement:.1%} ± {error:.1%} of the held-out labels")
+            share = f"{agreement:.1%} of the held-out labels"
+            self.say(f"{recipe}: predicts {share} (standard error {error:.1%})")
         return tried
 
     def _add(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> None:
@@ -183,7 +191,7 @@ class Library:
     # Kinds ---------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Fit the candidates of every kind; fit the chosen ones for all folds."""
+        """Fit the candidates of every kind; fit the chosen candidates for all folds."""
         # Chosen: a fit needs two rows per class on average.
         if len(self.sample.codes) >= 2 * self.sample.n_classes:
             for whiten in (False, True):
@@ -199,10 +207,10 @@ class Library:
                 self.complete(recipe)
 
     def _walk(self, loss: Loss, start: Recipe | None, *, whiten: bool) -> Recipe:
-        """Fit one kind at smaller and smaller penalties, while the score improves.
+        """Fit one kind at smaller and smaller penalties, while the scores improve (see `_gains`).
 
-        If the first smaller penalty is no better, try larger ones. Return the recipe of the first
-        penalty, as a warm start for other kinds.
+        If the first smaller penalty is no better, try larger penalties instead. Return the recipe
+        of the first penalty, as a warm start for other kinds.
         """
         recipes = [Recipe(loss, ridge=ridge, whiten=whiten) for ridge in RIDGES]
         first = at = RIDGES.index(STUDENT_RIDGE)
@@ -219,7 +227,7 @@ class Library:
         return recipes[first]
 
     def _discriminant(self) -> None:
-        # Read all rows only once: they may be remote.
+        # Read all rows only once, because they can be remote.
         sample, whole = self.sample, self.sample.whole
         n_before = whole.rows.n_passes
         whole.rows.attach(LABELS, np.maximum(sample.all_codes, 0))
@@ -227,7 +235,7 @@ class Library:
         n_passes = whole.rows.n_passes - n_before
         is_whole = len(sample.index) == whole.rows.n_samples
         rows = whole.rows if is_whole else whole.rows.take(sample.index)
-        # Weights have mean one over the rows, which may include rows without a label.
+        # Weights have mean one over all rows, even if some rows have no label.
         unit = rows.n_samples / rows.total_weight * whole.rows.total_weight / whole.rows.n_samples
         moments = replace(self.moments, weights=unit * self.moments.weights)
         shrinkage = choose_shrinkage(rows, moments)
@@ -236,10 +244,10 @@ class Library:
         self._add(DiscriminantRecipe(shrinkage), logits, n_passes)
 
     def _leave_groups_out(self, logits: FloatArray, shrinkage: float) -> None:
-        """Replace the logits of rows in shared groups by those of discriminants of other folds.
+        """Give rows that share a group the logits of discriminants fitted on other folds.
 
-        Leaving out only the row is not enough, because the rest of its group would confirm its
-        label.
+        For such a row, leaving out only the row is not enough: the other rows of its group would
+        confirm its label.
         """
         shared = self.sample.shared[self.sample.index]
         if not shared.any():
@@ -251,13 +259,13 @@ class Library:
             logits[rows[replaced]] = by_fold[replaced]
 
     def discriminants(self, shrinkage: float) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield the coefficients and intercepts of the discriminant fitted without each fold."""
+        """For each fold, yield coefficients and intercepts of a discriminant fitted without it."""
         for fitted, _, _ in self.splits:
             yield discriminant_coef(half_whitened_moments(fitted), shrinkage)
 
     @cached_property
     def nearest(self) -> IntArray:
-        """Nearest rows (n, max(VOTERS)) of each row, without the rows of its group."""
+        """Positions (n, max(VOTERS)) of the nearest rows of each row, outside the row's group."""
         points, groups = self.sample.points, self.sample.groups
         most = min(max(VOTERS), len(points) - 1)
         index, _ = nearest_rows(points, most, groups=groups, n_jobs=self.sample.whole.rows.n_jobs)
@@ -270,7 +278,7 @@ class Library:
     # Selection ------------------------------------------------------------------------------
 
     def _best(self, score: str) -> list[MemberRecipe]:
-        """Return the recipe of each kind with the largest score, a field of `Tried`."""
+        """For each kind, return the recipe with the largest `score`, a field of `Tried`."""
         best: dict[str, Tried] = {}
         for tried in self.tried.values():
             rival = best.setdefault(tried.kind, tried)
@@ -279,19 +287,20 @@ class Library:
         return [tried.recipe for tried in best.values()]
 
     def robust(self) -> list[MemberRecipe]:
-        """Return the recipe of each robust kind with the largest agreement."""
+        """For each robust kind, return the recipe with the largest agreement."""
         return [recipe for recipe in self._best("agreement") if is_robust(recipe)]
 
     def chosen(self) -> list[MemberRecipe]:
-        """Return the recipes of the members: those of largest likelihood, and the robust ones."""
+        """Return the recipes of the members: the likeliest fit of each kind, and `robust()`."""
         return list(dict.fromkeys([*self._best("likelihood"), *self.robust()]))
 
 
 def coarse_tol(loss: Loss, n_classes: int) -> float:
-    """Return the tolerance of a fit, relative to the gradient of its loss at zero."""
+    """Return the tolerance of a fit, relative to the loss's gradient at zero coefficients."""
     if not loss.is_robust:
         return COARSE_TOL
-    # With many classes, ROBUST_TOL could exceed the gradient at zero: always halve it at least.
+    # With many classes, ROBUST_TOL could exceed the gradient at zero. So the tolerance is at most
+    # half of this gradient.
     return min(ROBUST_TOL / loss.scale_at_zero(n_classes), 0.5)
 
 
@@ -301,9 +310,9 @@ def is_robust(recipe: MemberRecipe) -> bool:
 
 
 def _gains(one: Tried, other: Tried) -> bool:
-    """Return whether the first candidate is better than the other one of its kind.
+    """Return whether a candidate is better than another candidate of its kind.
 
-    It has a larger likelihood. Or it is robust and has a larger agreement.
+    It is better if its likelihood is larger, or if it is robust and its agreement is larger.
     """
     if one.likelihood > other.likelihood:
         return True

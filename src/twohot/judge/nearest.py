@@ -6,14 +6,14 @@ For a row x, the nearest points y have the largest
 
 which is one matrix product in float32 for a block of rows. This product is too inexact to
 distinguish copies from close rows. So the distances of the few nearest points are computed again,
-from the differences.
+from the differences x - y.
 
-With d_k(i) the distance of row i to its k-th nearest row, rows are near-duplicates if
+Let d_k(i) be the distance of row i to its k-th nearest row. Rows i and j are near-duplicates if
 
     d(i, j) ≤ t · median d_k,        t = min(1/5, (chance / (k - 1))^(1 / m)).
 
-In m dimensions, the nearest row is closer than t d_k by chance with a probability of about
-(k - 1) t^m. So t must be smaller if m is small.
+Here `chance` is CHANCE, and m is the intrinsic dimension of the rows. The nearest row is closer
+than t d_k by chance with a probability of about (k - 1) t^m. So t must be smaller if m is small.
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ BLOCK_ROWS = 256
 # Chosen: number of neighbours that define the typical distance.
 N_NEIGHBOURS = 10
 # Chosen: maximum distance of near-duplicates, relative to the median distance to the last
-# neighbour. In many dimensions, unrelated rows are never closer than half of that distance; two
-# records of one item are.
+# neighbour. In many dimensions, unrelated rows are never closer than half of the median distance,
+# but two records of the same item are.
 COPY_DISTANCE = 0.2
 # Test level: expected fraction of rows that are taken for copies by chance.
 CHANCE = 1e-4
@@ -50,10 +50,11 @@ def nearest_rows(
 ) -> tuple[IntArray, FloatArray]:
     """Return the k nearest points of each row, by brute force.
 
-    `points` (n_points, n_features) are in float32. They should be centred, because a common offset
-    costs digits. The rows are `of`, by default the points themselves; then a row is not its own
-    neighbour. If `groups` (n_points,) of the points are passed, the neighbours of a row exclude the
-    points of its group. If `of` is passed too, `row_groups` (n_rows,) are the groups of its rows.
+    `points` (n_points, n_features) are in float32. They should be centred, because a large common
+    mean costs precision. The rows are `of` (n_rows, n_features). By default, they are the points
+    themselves, and a row is not its own neighbour. If `groups` (n_points,) of the points are
+    passed, the neighbours of a row exclude the points of its group. If `of` is passed too,
+    `row_groups` (n_rows,) are the groups of the rows.
 
     Returns the positions of the neighbours among the points, and their distances in float64, both
     (n_rows, k). The nearest point is first; equally near points are in the order of the points. If
@@ -95,7 +96,7 @@ def nearest_rows(
 def _best(
     scores: FloatArray, n_found: int, points: FloatArray, rows: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the points with the largest scores of each row, by increasing distance."""
+    """For each row, return the points with the largest scores, by increasing distance."""
     # Partition first: only these points need an order.
     first = scores.shape[1] - n_found
     nearest = np.argpartition(scores, first, axis=1)[:, first:]

@@ -1,13 +1,14 @@
-"""Recalibrate probabilities of wrong labels with the rows that a person checked.
+"""Recalibrate the probabilities that labels are wrong, with rows that a person checked.
 
 Let p be the probability of a model that a label is wrong, and q the recalibrated probability. A
 checked row has weight w = 1; its y is 1 if the label was wrong, else 0. People check the most
 suspicious rows. So pseudo rows represent the unchecked rows: they have y = p and a weight w < 1.
-With them, one surprising check does not change all probabilities. If few rows were checked,
+With pseudo rows, one surprising check does not change all probabilities. If fewer than
+ISOTONIC_ROWS rows were checked,
 
     q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
-with P(y | q) = q^y (1 - q)^(1 - y). If more were checked, q is the isotonic regression of y on p.
+with P(y | q) = q^y (1 - q)^(1 - y). Otherwise q is the isotonic regression of y on p.
 Both methods keep the ranking of the rows.
 """
 
@@ -37,7 +38,7 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 def recalibrate(
     probability_wrong: FloatArray, checked_rows: IntArray, wrong: BoolArray
 ) -> FloatArray:
-    """Return probabilities of wrong labels, recalibrated with rows that a person checked.
+    """Return the probabilities that labels are wrong, recalibrated with rows that a person checked.
 
     `probability_wrong` (n_rows,) is from a model that was not fitted on the checked labels. It is
     NaN for rows without a label, and stays NaN. `checked_rows` (n_checked,) are unique positions;
@@ -45,7 +46,7 @@ def recalibrate(
     ignored.
 
     A checked row gets the probability 1 or 0. The ranking of the other rows does not change, but
-    several of them may get the same probability.
+    several of them can get the same probability.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
 
 
 def bounded_logit(p: FloatArray) -> FloatArray:
-    """Return the finite logits of probabilities, which may be 0 or 1."""
+    """Return the finite logits of probabilities, which can be 0 or 1."""
     return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 

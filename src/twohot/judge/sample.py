@@ -1,8 +1,11 @@
-"""The sample: rows in memory, along their principal axes, assigned to folds.
+"""The sample: labelled rows in memory, stored along their principal axes and assigned to folds.
 
 If there are few enough rows, the sample has all labelled rows. Otherwise it has rows of every
-class, spread evenly over their distance from the mean. The label model is fitted on the sample. It
-judges the other rows block by block.
+class, spread evenly over their distance from the mean. The label model is fitted on the sample. The
+label model then judges all other rows, block by block.
+
+A group is a set of rows that must be in one fold, see `folds`. A kernel is a function of a block of
+rows, see `twohot.rows.rows`.
 """
 
 import warnings
@@ -27,8 +30,8 @@ from twohot.judge.nearest import ABSENT, nearest_rows
 from twohot.probes import LABELS
 from twohot.rows import Block, Coordinates, shares_of_labels
 
-# Names of columns stored with the rows: codes of the labels, NO_LABEL for none; `all_groups` and
-# `shared` of a `Sample`; and the groups of `joined_groups`.
+# Names of columns stored with the rows. GIVEN: codes of the labels, NO_LABEL for none. GROUP and
+# SHARED: `all_groups` and `shared` of a `Sample`. JOINED: the result of `joined_groups`.
 GIVEN, GROUP, SHARED, JOINED = "given", "group", "shared", "joined"
 
 # Cost: maximum number of rows, and of rows times classes, for fitting the weights of the label
@@ -39,8 +42,8 @@ MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 # then take 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
 
-# Cost: number of leading principal axes for the library's fits. Twice as many take twice as long
-# and change no choice.
+# Cost: number of leading principal axes for the library's fits. With twice as many axes, fits take
+# twice as long, and the same candidates are chosen.
 SEARCH_AXES = 256
 
 
@@ -89,12 +92,12 @@ class Sample:
 
     @property
     def points(self) -> FloatArray:
-        """The rows along the searched axes, (n, m)."""
+        """The rows of the sample, (n, m), as coordinates along the axes of `searched`."""
         return np.asarray(self.searched.rows.X)
 
     @property
     def basis(self) -> FloatArray:
-        """The matrix (d, m) that maps a prepared row to a point."""
+        """The matrix (d, m) that maps a prepared row to its coordinates in `points`."""
         rows, axes = self.whole.rows, self.whole.leading().axes
         # With fewer rows than features, the rows are already stored along their axes.
         is_along = axes.basis is None
@@ -152,8 +155,9 @@ def draw_sample(
     if cv is None or is_integer(cv):
         n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
         if n_folds > len(index):
-            problem = f"has {len(index)} rows with a label and a weight"
-            raise ArgumentError("X", problem, f"pass at least {n_folds}, one for each fold.")
+            problem = f"has {len(index)} rows with a label and a positive weight"
+            advice = f"pass at least {n_folds} such rows, one for each fold."
+            raise ArgumentError("X", problem, advice)
         folds = assign_folds(
             order[index], codes[index], n_folds, groups=together, random_state=random_state
         )
@@ -188,7 +192,8 @@ def joined_groups(
 ) -> IntArray:
     """Return the group of each row; a copy of a row of the sample gets the group of that row.
 
-    A row without a label gets no group in this way, because every fit may predict it. A kernel.
+    A row without a label keeps its group, because it has no label that a fit could confirm. A
+    kernel.
     """
     group = np.array(block.columns[GROUP])
     alone = np.flatnonzero((group == ABSENT) & (block.columns[GIVEN] != NO_LABEL))
@@ -225,7 +230,7 @@ def _groups_of_all_rows(
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
-    """Count rows whose copies are all in their fold, and rows with a copy in another fold."""
+    """Count rows that have all copies in their own fold, and rows with a copy in another fold."""
     _, first, group, sizes = np.unique(
         copies, return_index=True, return_inverse=True, return_counts=True
     )
@@ -266,7 +271,8 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
     """
     n_rows = len(codes)
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        advice = "pass None, a number of folds, a splitter of scikit-learn or pairs of row numbers."
+        advice = "pass None, a number of folds, a splitter of scikit-learn, or pairs of arrays: "
+        advice += "the row numbers of the training rows and of the held-out rows."
         raise ArgumentError({"cv": cv}, "is not allowed", advice)
     with warnings.catch_warnings():  # a splitter that ignores groups may still keep them together
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
@@ -278,21 +284,23 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
             _, rows = (np.arange(n_rows)[np.asarray(each)] for each in pair)
         except (IndexError, TypeError, ValueError) as error:
             problem = f"has a split that is not a pair of arrays of row numbers ({error})"
-            advice = f"pass the training rows and the held-out rows, from 0 to {n_rows - 1}."
+            advice = f"pass row numbers from 0 to {n_rows - 1}: training rows, then held-out rows."
             raise ArgumentError("cv", problem, advice) from error
         folds[rows] = number
         held_out[rows] += 1
-    if len(pairs) < 2 or (held_out[codes >= 0] != 1).any():
+    if (held_out[codes >= 0] != 1).any():
         problem = "does not hold out every row with a label exactly once"
-        raise ArgumentError("cv", problem, "pass folds that do, such as KFold, or a number.")
+        advice = "pass a number of folds, or a splitter that does, such as KFold."
+        raise ArgumentError("cv", problem, advice)
     present, place = np.unique(folds[index], return_inverse=True)
     if len(present) < 2:
-        problem = "holds out all rows with a label and a weight at once"
-        raise ArgumentError("cv", problem, "pass at least two such folds, or a number of folds.")
+        problem = "holds out all rows with a label and a positive weight in one fold"
+        advice = "pass a number of folds, or at least two folds that hold out such rows."
+        raise ArgumentError("cv", problem, advice)
     if groups is not None:
         fold_of_group = np.zeros(int(groups.max()) + 1, dtype=np.intp)
         fold_of_group[groups[index]] = place
         if (fold_of_group[groups[index]] != place).any():
-            advice = "pass folds that do not, such as GroupKFold, or a number of folds."
+            advice = "pass a number of folds, or a splitter that does not, such as GroupKFold."
             raise ArgumentError("cv", "puts rows of one group in different folds", advice)
     return place

@@ -1,8 +1,11 @@
-"""The verdict on every row: its most probable classes, and whether its label is wrong.
+"""The verdict on every row: its most probable classes, and the probability of a wrong label.
 
-Cross-validated fits judge the rows of the sample. The rows outside the sample are judged block by
-block, by the mean of the fits of all folds, and by the leave-one-out discriminant of all rows. If
-the sample has rows of the group of such a row, fits without this group judge it.
+Cross-validated fits judge the rows of the sample (see `sample`). The rows outside the sample are
+judged block by block, by the mean of the fits of all folds, and by the leave-one-out discriminant
+of all rows. If a row outside the sample shares its group with rows of the sample, fits without this
+group judge the row.
+
+A kernel is a function of a block of rows, see `twohot.rows.rows`.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,14 +43,14 @@ LIKELY_WRONG = 0.5
 # Why the lower bound of the fraction of wrong labels is 0. A held-out likelihood cannot distinguish
 # uniform noise from a classifier of low confidence, unless there are many rows.
 WHY_ZERO = (
-    "The lower bound is 0 because these labels alone cannot distinguish label errors from "
-    "overlapping classes: check some flagged rows."
+    "The lower bound of the fraction of wrong labels is 0, because the labels alone cannot "
+    "distinguish label errors from overlapping classes: check some flagged rows."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class LabelVerdict:
-    """The most probable classes of every row, and whether its label is wrong."""
+    """The most probable classes of every row, and the probability that its label is wrong."""
 
     codes: IntArray  # (n_rows,), given labels; NO_LABEL for none
     first: IntArray  # (n_rows,), the most probable class, computed without the label
@@ -56,15 +59,15 @@ class LabelVerdict:
     runner_up: FloatArray  # (n_rows,), probability of the class `second`
     doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without a label
     share: float  # estimated fraction of wrong labels
-    interval: tuple[float, float]  # lower and upper bound of this fraction
+    interval: tuple[float, float]  # bounds of this fraction, widened by two standard errors
     learnt: bool  # whether the features predict labels better than class frequencies alone
     n_classes: int
-    n_copies: int = 0  # rows with copies that are judged by fits without these copies
-    n_split: int = 0  # rows with copies that are judged by fits with one of these copies
+    n_copies: int = 0  # number of rows with copies, judged by fits without these copies
+    n_split: int = 0  # number of rows with copies, judged by fits that include a copy
 
     @cached_property
     def eligible(self) -> BoolArray:
-        """Labels that may be flagged (n_rows,): those that differ from the most probable class.
+        """Whether each label can be flagged: only if it differs from the most probable class.
 
         The only row of a class is never flagged, because no held-out fit can predict this class.
         """
@@ -85,7 +88,8 @@ class LabelVerdict:
     def corruption(self) -> Matrix:
         """Fraction of each true class (row) with each given label (column).
 
-        The true class of a flagged row is its most probable class; that of others is the label.
+        The true class of a flagged row is estimated by its most probable class; the true class of
+        any other row is estimated by its label.
         """
         labelled = self.codes >= 0
         true = np.where(self.flag(), self.first, self.codes)[labelled]
@@ -171,9 +175,10 @@ def judge_columns(log_p: FloatArray, noise: FloatArray, codes: IntArray) -> Floa
 def has_learnt(anchored: Anchored) -> bool:
     """Return whether the label model predicts labels better than class frequencies do.
 
-    This is a one-sided test of the mean difference in held-out log-likelihood. Predictions must
-    also equal the labels more often than by chance. On random features, leave-one-out predictions
-    are mostly wrong, and a label model with much noise could still gain likelihood.
+    This is a one-sided test at level 5 % of the mean difference between their held-out
+    log-likelihoods. Predictions must also equal the labels more often than by chance. On random
+    features, leave-one-out predictions are mostly wrong, and a label model with much noise could
+    still gain likelihood.
     """
     sample, first = anchored.sample, anchored.first
     codes, predicted, weights = sample.codes, first.predicted, sample.weights
@@ -188,9 +193,10 @@ def has_learnt(anchored: Anchored) -> bool:
 def share_interval(anchored: Anchored) -> tuple[float, float]:
     """Return a lower and an upper bound of the fraction of wrong labels.
 
-    For the lower bound, the noise is reduced as far as a test at level 5 % does not reject it. For
-    the upper bound, a label that differs from the held-out prediction counts as wrong. Other labels
-    count by their probability of being wrong. Both bounds are widened by two standard errors.
+    For the lower bound, the noise is reduced until a one-sided test of the likelihood at level 5 %
+    rejects the reduced noise. For the upper bound, a label that differs from the held-out
+    prediction counts as wrong, and any other label counts by its probability of being wrong. Both
+    bounds are widened by two standard errors.
     """
     sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
     doubt = anchored.doubt(stage)
@@ -211,13 +217,14 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class BlockJudge:
-    """Judges blocks of rows by fits without the groups of these rows.
+    """Judge of blocks of rows, by fits without the groups of these rows.
 
-    No fit used a row outside the sample. But the sample may have rows of its group: the user passed
-    this group, or a row of the sample is a copy. Then the row is judged by the fits without the
-    fold of this group, and by the votes of other groups. Otherwise it is judged by the mean of the
-    fits of all folds. The discriminant of all rows leaves out only the row itself. So, if other
-    rows of the group have labels, the discriminants of the sample are used instead.
+    The fits of the folds used only rows of the sample. A row outside the sample can still be in the
+    same group as rows of the sample: in a group that the user passed, or as a copy. Such a row is
+    judged by the fits without the fold of this group, and by the votes of rows of other groups. Any
+    other row is judged by the mean of the fits of all folds. The discriminant of all rows leaves
+    out only the row itself. So, if other rows of the group have labels, the discriminants of the
+    sample are used instead.
     """
 
     points: FloatArray  # (n, m), the rows of the sample
@@ -233,7 +240,7 @@ class BlockJudge:
 
     @classmethod
     def of(cls, anchored: Anchored) -> "BlockJudge":
-        """Return the judge by the label model of the last round."""
+        """Return a judge that uses the label model of the last round."""
         sample, stage, library = anchored.sample, anchored.last, anchored.library
         n_axes = sample.points.shape[1]
         linear, sample_discriminant = FoldLogits.zero(sample), FoldLogits.zero(sample)
@@ -294,7 +301,7 @@ class BlockJudge:
 
 @dataclass(frozen=True, eq=False)
 class FoldLogits:
-    """Coefficients of one fit per fold, without the rows of this fold, and the mean of the fits."""
+    """Coefficients of one fit per fold, which leaves out this fold, and the mean of these fits."""
 
     coef: FloatArray  # (folds + 1, K, m); the last entry, number ABSENT, is the mean
     offset: FloatArray  # (folds + 1, K), intercepts
@@ -313,7 +320,10 @@ class FoldLogits:
                 self.offset[place] += part * (weight * offset)
 
     def of(self, points: FloatArray, folds: IntArray) -> FloatArray:
-        """Return the centred logits of points; the fit without its fold predicts each point."""
+        """Return the centred logits of points; the fit without `folds[i]` predicts point i.
+
+        If `folds[i]` is ABSENT, the mean of all fits predicts the point.
+        """
         logits = np.empty((len(points), self.coef.shape[1]))
         for fold in np.unique(folds):
             rows = folds == fold
@@ -385,7 +395,8 @@ def choose_flags(
 def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix:
     """Return the fraction of each true class (row) with each given label (column).
 
-    If there are many classes, the matrix is sparse. A class without rows has no noise.
+    If there are many classes, the matrix is sparse. For a class without rows, the fraction with its
+    own label is one.
     """
     if n_classes > MOST_DENSE:
         sizes = np.bincount(true, minlength=n_classes)

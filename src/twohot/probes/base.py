@@ -43,7 +43,7 @@ from twohot.solve import Loss, LossParameters, Settings, Targets, make_loss, sof
 
 # From this many outputs (rows times classes) on, a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
-# Typical number of passes per round at the default tolerance, on embeddings.
+# Typical number of passes over the rows per round, at the default tolerance, on embeddings.
 USUAL_PASSES = 10
 
 
@@ -74,8 +74,8 @@ Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels, whatever the
-# number of classes and rows. The default ridge of a single fit depends on its loss.
+# Chosen: this ridge was the best for probes of several rounds, on embeddings with 10 to 80 % wrong
+# labels, for any number of classes and rows. The default ridge of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 
@@ -97,7 +97,7 @@ class Probe(LossParameters, FittedProbe):
 
     @abstractmethod
     def _rounds(self, n_classes: int) -> list[Recipe]:
-        """Return one recipe per round; the caller sets penalty, teacher and whitening."""
+        """Return one recipe per round; `_recipe` sets penalty, teacher and whitening."""
 
     def _default_ridge(self) -> float:
         """Return the default of `ridge`."""
@@ -149,8 +149,8 @@ class Probe(LossParameters, FittedProbe):
         targets : array, CSR matrix or data frame of shape (n_samples, n_classes)
             Probabilities of the classes, one row per row of X.
         classes : array of shape (n_classes,), optional
-            Names of the columns, sorted like `classes_`. The default is the column names of a data
-            frame, in any order, else 0, 1, …
+            Names of the columns of `targets`: numbers in increasing order, then text. By default,
+            the column names of a data frame, which can be in any order; for an array, 0, 1, …
         """
         rows = check_features(self, X, reset=True)
         check_same_rows(X, targets=targets, sample_weight=sample_weight)
@@ -174,7 +174,7 @@ class Probe(LossParameters, FittedProbe):
         *,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Fit the probe on targets whose values are `column`: class codes or soft labels."""
+        """Fit the probe on the targets `given`; `column` are their class codes or soft labels."""
         recipe, verbosity = self._recipe(len(classes)), self._verbosity()
         settings = Settings(
             tol=check_positive("tol", self.tol), max_iter=check_count("max_iter", self.max_iter, 1)
@@ -225,7 +225,8 @@ class Probe(LossParameters, FittedProbe):
                     f"relative gradient {entry.gradient_norm:.1e}"
                 )
         self._warn_of_early_ends(
-            "raise max_iter, the penalty or tol, or compute with dtype='float64'.", stacklevel=5
+            "raise max_iter, tol or the penalty (ridge or l2), or pass dtype='float64'.",
+            stacklevel=5,
         )
         return self
 

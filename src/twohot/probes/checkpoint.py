@@ -1,8 +1,8 @@
 """Checkpoints: the finished part of a fit in a file, from which an interrupted fit continues.
 
-The file has the finished rounds, the end of the last round, and the candidates that `AutoProbe` has
-fitted. It also identifies the fit, by its settings and by digests of rows, labels and classes. A
-fit rejects the checkpoint of another fit.
+The file has the finished rounds, the evaluation at the end of the last round, and the candidates
+that `AutoProbe` has fitted. The settings, and digests of rows, labels and classes, identify the
+fit. A fit rejects the checkpoint of another fit.
 """
 
 import hashlib
@@ -28,11 +28,11 @@ from twohot.probes.recipe import Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Preparation, Rows, Terms, lost_after
 from twohot.solve import Evaluation
 
-# Relative tolerance for the mean row and the fingerprint, because other machines round sums
+# Relative tolerance for the numbers that identify the rows, because other machines round sums
 # differently.
 SAME_ROWS = 1e-5
 
-# Exceptions of readers if a file is damaged or has another format.
+# Exceptions that readers raise if a file is damaged or has another format.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
 
 OTHER_PATH = "pass another path, or delete the file."
@@ -41,7 +41,7 @@ Record = TypeVar("Record", Round, Evaluation)
 
 
 class OtherFitError(ArgumentError):
-    """Error if the file of a checkpoint belongs to another fit."""
+    """Error about a file that is no checkpoint, or the checkpoint of another fit."""
 
 
 class Checkpoint:
@@ -83,12 +83,12 @@ class Checkpoint:
         self._save({name: dict(vars(made)), f"{of}end": dict(vars(end))})
 
     def tried(self, candidate: str) -> tuple[Evaluation | None, float]:
-        """Return the final evaluation of a candidate and its passes; None if it was not fitted."""
+        """Return the final evaluation (None if not fitted) and the passes of a candidate."""
         n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
         return self._record(Evaluation, f"{candidate}, end"), n_passes
 
     def add_tried(self, candidate: str, end: Evaluation, n_passes: float) -> None:
-        """Save the final evaluation of a candidate, and its passes."""
+        """Save the final evaluation of a candidate, and its number of passes over the rows."""
         self._save({candidate: {"n_passes": n_passes}, f"{candidate}, end": dict(vars(end))})
 
     def _record(self, kind: type[Record], name: str) -> Record | None:
@@ -99,7 +99,7 @@ class Checkpoint:
             raise self._invalid(error) from error
 
     def _load(self) -> dict[str, dict[str, Any]]:
-        """Return the finished records; none if there is no file."""
+        """Return the finished records; an empty dict if there is no file."""
         try:
             with stored_file(self.path) as file:
                 if file is None:
@@ -158,7 +158,7 @@ def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) ->
 
 @contextmanager
 def resumable(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """If the Dask cluster is lost, add to the error how to continue from the checkpoint."""
+    """If the Dask cluster is lost, explain in the error how to continue from the checkpoint."""
     try:
         yield
     except ClusterLostError as error:
@@ -198,7 +198,7 @@ def checkpoint_at(
     }
     # The checkpoint stores coefficients along the axes, and another machine may flip the sign of an
     # axis. So random coefficients along the axes, converted to features, identify the axes. Axes
-    # with little variance are arbitrary: their coefficients are small.
+    # with little variance are arbitrary, so their coefficients are small.
     scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
     drawn = np.random.default_rng(0).normal(size=(1, len(scale)))
     sums = {
@@ -229,14 +229,14 @@ N_DRAWN = 4
 
 
 def fingerprint(rows: Rows) -> FloatArray:
-    """Return the fingerprint (N_DRAWN + 1, N_DRAWN) of prepared rows and weights; one pass."""
+    """Return the fingerprint (N_DRAWN + 1, N_DRAWN) of prepared rows and weights."""
     sums, weights, square, weight_square = rows.sum(drawn_sums)
     gram = sums @ sums.T / (square or 1.0)
     return np.vstack([gram, weights / np.sqrt(weight_square or 1.0)])
 
 
 def drawn_sums(block: Block) -> Terms:
-    """Return Σ u xᵀ, Σ u w, Σ ‖x‖² and Σ w² in float64. A kernel."""
+    """Return Σ u xᵀ, Σ u w, Σ ‖x‖² and Σ w² in float64. A kernel, see `twohot.rows.rows`."""
     x = block.prepared().astype(np.float64)
     weights = np.ones(len(block)) if block.weights is None else block.weights[:, 0]
     weights = weights.astype(np.float64)

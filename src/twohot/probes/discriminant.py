@@ -7,12 +7,12 @@ weight n_k and the mean u_k; all rows have the total weight N. Then
     logit_k(z) = zᵀ Σ⁻¹ u_k - ½ u_kᵀ Σ⁻¹ u_k + log(n_k / N).
 
 The axes are the eigenvectors of S, so Σ is diagonal for any shrinkage γ, and its inverse is a
-division. They span the leading principal axes of the rows.
+division. The axes span the same space as the leading principal axes of the rows.
 
 The rows are half-whitened first: each principal axis is scaled, so that variances differ less (see
 rows.principal_axes). Otherwise the few axes of largest variance would dominate tr(S)/m. If there
-are only a few axes, of nearly equal variance, the rows stay as they are. The classes may then have
-equal variance in every direction, which shrinkage to I assumes.
+are only a few axes, of nearly equal variance, the rows are not scaled: it is then plausible that
+classes have equal variance in every direction, which shrinkage to I assumes.
 
 A class without rows gets the mean of all rows. The prior of a class is at least that of half a row.
 
@@ -30,8 +30,11 @@ By Sherman and Morrison, with e = f / (1 - f rᵀD⁻¹r), for any vectors a and
 
     aᵀ Σ'⁻¹ b = aᵀD⁻¹b + e (aᵀD⁻¹r) (rᵀD⁻¹b).
 
-The preparation of rows and the axes are computed from all rows, including the removed row, but
-without any label.
+The preparation of rows and the principal axes are computed from all rows, including the removed
+row, but without any label.
+
+Rows are prepared rows (see rows.preparation). A kernel is a function of a block of rows, see
+`twohot.rows.rows`.
 """
 
 from collections.abc import Callable
@@ -49,7 +52,7 @@ from twohot.rows import Block, Coordinates, Rows, Terms
 # rows replaces tr(S)/m.
 LEAST_SPREAD = 1e-6
 
-# A class of at most this total weight counts as empty. Weights of rows have mean one.
+# A class of at most this total weight counts as a class without rows. Weights have mean one.
 NO_ROWS = 1e-6
 
 # Rows are not half-whitened if there are fewer than MANY_AXES axes, and no variance is more than
@@ -57,7 +60,7 @@ NO_ROWS = 1e-6
 # labels: accuracy is 65.4 % instead of 65.1 %.
 MANY_AXES, ALIKE = 64, 10.0
 
-# Minimum prior of a class, as a number of rows, because a class may be missing by chance.
+# Minimum prior of a class, as a number of rows, because a class can be missing by chance.
 LEAST_ROWS = 0.5
 
 
@@ -65,7 +68,7 @@ LEAST_ROWS = 0.5
 class ClassMoments:
     """Class means and the pooled covariance, along axes on which it is diagonal."""
 
-    read: FloatArray  # (d, m), rows are first projected on these columns
+    read: FloatArray  # (d, m), the columns on which prepared rows are first projected
     vectors: FloatArray  # (m, m), axes of the projected rows as columns, in float64
     variances: FloatArray  # (m,), eigenvalues of S: variances of rows around their class mean
     means: FloatArray  # (K, m), mean row of each class
@@ -98,8 +101,9 @@ def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> C
 def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
     """Return class means and covariance along the `n_axes` leading axes of half-whitened rows.
 
-    An audit always half-whitens. Rows with wrong labels increase the variance of their class in the
-    direction of other classes. Without half-whitening, the classes would then overlap.
+    `AutoProbe` uses this function for all features, even for features with few axes of equal
+    variance. Wrong labels increase the variance of a class in the direction of other classes. So
+    the variances within classes are not equal, even if the true classes have equal variances.
     """
     intercept = coordinates.rows.intercept
     axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
@@ -136,7 +140,7 @@ def class_terms(block: Block, basis: FloatArray, n_classes: int) -> Terms:
 
 
 def along(block: Block, basis: FloatArray) -> FloatArray:
-    """Return the rows of a block times a basis, in float64."""
+    """Return the rows of a block, multiplied by a basis, in float64."""
     block.row_products += len(block)
     return np.asarray(block.prepared() @ basis, dtype=np.float64)
 
@@ -178,9 +182,9 @@ def discriminant_round(
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
 # "auto" also compares LITTLE_SHRINKAGES, if there are fewer than MANY_AXES axes and at least
-# ROWS_PER_AXIS rows per axis. Such a covariance can be estimated without shrinkage. Features may
-# have different units: shrinkage to the mean variance would then hide all features except the one
-# of largest variance.
+# ROWS_PER_AXIS rows per axis. With so many rows, the covariance can be estimated without shrinkage.
+# If features have different units, shrinkage to the mean variance would hide all features except
+# the one of largest variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
 
 # Maximum number of rows on which shrinkages are compared, because each shrinkage takes three matrix
@@ -202,7 +206,7 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     """Return the shrinkages that "auto" compares."""
     n_axes = len(moments.variances)
     many_rows = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
-    full = (1.0,) if moments.equal_spread else ()  # classes may have equal variances
+    full = (1.0,) if moments.equal_spread else ()  # variances within classes can be equal
     return (*(LITTLE_SHRINKAGES if many_rows else ()), *SHRINKAGES, *full)
 
 
@@ -257,7 +261,7 @@ def _left_out(
     n = moments.weights[labels, np.newaxis]
     class_rest = n - w
     alone = class_rest <= NO_ROWS  # rows that are the only row of their class
-    # If one row has nearly all of the weight, the other rows count as half a row.
+    # If one row has nearly all of the weight, all other rows together count as half a row.
     rest = np.maximum(moments.total - w, LEAST_ROWS)  # N - w
     class_mean = moments.means[labels]
     r = np.where(alone, 0, z - class_mean)

@@ -32,16 +32,18 @@ class DiscriminantProbe(FittedProbe):
     (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. The result is a linear probe, whose
     intercept contains the class priors.
 
-    Before S is computed, each axis is multiplied by (variance + mean variance / 10)^(-1/4). If
-    there are fewer than 64 axes and no variance is ten times another, this step is left out.
+    Before S is computed, the coordinates along each axis are multiplied by
+    (variance + mean variance / 10)^(-1/4). If there are fewer than 64 axes, and the largest
+    variance is at most ten times the smallest, this step is left out.
 
     Parameters
     ----------
     shrinkage : float or "auto"
-        Weight of the mean variance in the covariance, 1e-6 to 1. "auto" chooses the value whose
-        leave-one-out predictions agree best with the given labels, among .003, .03, .1, .3 and .6.
+        Weight of the mean variance in the covariance, 1e-6 to 1. "auto" tries .003, .03, .1, .3 and
+        .6, and chooses the value whose leave-one-out predictions agree best with the given labels.
         With fewer than 64 axes, "auto" tries more values: 1e-6 and 1e-4 if there are at least four
-        rows per axis, and 1 if the variances along the axes are nearly equal.
+        rows per axis, and 1 if the largest variance along an axis is at most ten times the
+        smallest.
     n_axes : int
         Maximum number of leading principal axes.
     center, normalize, dtype, n_jobs, verbose
@@ -96,11 +98,12 @@ class DiscriminantProbe(FittedProbe):
     def fit_leave_one_out(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
-        """Fit the probe; return leave-one-out logits: of each row by a fit without this row.
+        """Fit the probe; return leave-one-out logits: for each row, those of a fit without the row.
 
-        The logits are exact, but all fits use the same shrinkage and the preparation computed from
-        all rows. A row is left out with its whole weight. If it is the only row of its class, the
-        class gets the mean of all other rows and the prior of half a row.
+        The logits are exact, but all fits use the same shrinkage, and the same preparation and
+        axes, which are computed from all rows. A row is left out with its whole weight. If a row is
+        the only row of its class, the class gets the mean of all other rows and the prior of half a
+        row.
 
         Parameters
         ----------

@@ -89,8 +89,8 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
         for number, entry in enumerate(self.rounds_, start=1):
             if not entry.converged:
                 warnings.warn(
-                    f"round {number} stopped after {counted(entry.n_iter, 'step')} at a relative "
-                    f"gradient of {entry.gradient_norm:.1e}, too early: {advice}",
+                    f"round {number} did not converge (after {counted(entry.n_iter, 'step')}, the "
+                    f"relative gradient is {entry.gradient_norm:.1e}, more than tol): {advice}",
                     ConvergenceWarning,
                     stacklevel=stacklevel,
                 )
@@ -98,7 +98,7 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return logits (n_samples, n_classes).
 
-        For two classes, return the second logit less the first, (n_samples,).
+        For two classes, return the second logit minus the first, (n_samples,).
         """
         logits = self._map_logits(X, self._last(), np.asarray)
         return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
@@ -125,8 +125,8 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict`.
 
-        A row whose label is not in `classes_` counts as wrong: in cross-validation, all rows of a
-        rare class may be in one fold. If no label is in `classes_`, an error is raised.
+        A row whose label is not in `classes_` counts as wrong. This happens in cross-validation, if
+        all rows of a rare class are in one fold. If no label is in `classes_`, an error is raised.
         """
         check_same_rows(X, y=y, sample_weight=sample_weight)
         predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
@@ -135,14 +135,14 @@ class FittedProbe(ClassifierMixin, SavedProbe):  # type: ignore[misc]
         unknown = labels.unknown_to(self.classes_)
         if len(unknown) < labels.present().n_classes:
             labels = labels.without(unknown)
-        advice = "score rows of these (see classes_), or fit again with these labels."
+        advice = "pass labels that are in classes_, or fit the probe again with the labels of y."
         given = labels.among(self.classes_, advice=advice)
         return float(accuracy_score(given.codes, predicted.codes, sample_weight=sample_weight))
 
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return `function(logits)` for all rows of X, computed by blocks; lazy for a Dask X."""
+        """Return `function(logits)` for all rows of X, block by block; for a Dask X, lazily."""
         example = example_row(X)
         stored = check_features(self, X if example is None else example, reset=False)
         dtype = choose_precision(self.dtype, stored)
@@ -178,8 +178,8 @@ def prepare_as(
 ) -> tuple[Preparation, Coordinates]:
     """Return the preparation of rows and the coordinates for the fits of a probe.
 
-    `fit_intercept="auto"` means `auto_intercept`. If `normalize` is given, it replaces the probe's
-    parameter. Pass `exact_axes=False` if the axes only speed up the fit.
+    `auto_intercept` is the meaning of `fit_intercept="auto"`. If `normalize` is given, it replaces
+    the probe's parameter. Pass `exact_axes=False` if the axes only speed up the fit.
     """
     intercept = probe.fit_intercept
     if not isinstance(intercept, bool | np.bool_):

@@ -43,8 +43,9 @@ ClassWeight: TypeAlias = dict[Any, float] | str | None
 def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     """Return features as a float array or CSR array, without a copy if they already are one.
 
-    As in scikit-learn, `reset` stores names and number of the features in the estimator; otherwise
-    they are compared with the stored ones. NaN and infinity are found later, when rows are read.
+    As in scikit-learn, `reset=True` stores the names and the number of the features in the
+    estimator. With `reset=False`, they must be equal to the stored names and number. NaN and
+    infinity are found later, when rows are read.
     """
     example = example_row(X)
     if example is not None:
@@ -77,7 +78,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
 
 def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
-    """Return the precision to compute in; without a dtype, float64 only for float64 features."""
+    """Return the precision to compute in; by default, float64 only for float64 features."""
     if dtype is not None:
         return check_precision(dtype)
     return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
@@ -93,7 +94,7 @@ def check_same_rows(X: Matrix, **others: Any) -> None:
 def check_rows_to_fit(
     estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
 ) -> tuple[Matrix, Labels]:
-    """Return checked features and labels; raise unless there are at least two classes.
+    """Return validated features and labels; raise unless there are at least two classes.
 
     If X and another argument are pandas objects, their indexes must be equal.
     """
@@ -113,9 +114,9 @@ def check_rows_to_fit(
     values = labels.classes.tolist()
     if not isinstance(y, Labels) and values != sorted(values):
         warnings.warn(
-            f"classes_ sorts text that is a number by its value ({first_few(values)}). "
+            f"The labels are numbers as text, which classes_ sorts by value ({first_few(values)}). "
             "roc_auc_score, log_loss and similar functions expect text in alphabetical order. To "
-            "use them, pass integers as labels.",
+            "use these functions, pass the labels as integers.",
             UserWarning,
             stacklevel=4,
         )
@@ -124,15 +125,21 @@ def check_rows_to_fit(
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
-    """Return the names of the columns of soft targets; by default, these are numbers."""
+    """Return the names of the columns of soft targets; by default, numbers from 0."""
     if classes is None:
         return np.arange(n_classes)
     names = np.asarray(classes)
     values = names.tolist()
-    if names.shape != (n_classes,) or sorted(set(values), key=order_key) != values:
-        wrong = f"has shape {names.shape}, or names a class twice or out of order"
-        advice = "pass one name per column: numbers by value, then text; sort the columns likewise."
-        raise ArgumentError("classes", f"{wrong}, for targets of {n_classes} columns", advice)
+    if names.shape != (n_classes,):
+        problem = f"has shape {names.shape} and targets has {n_classes} columns"
+        raise ArgumentError("classes", problem, "pass one name per column.")
+    if len(set(values)) < n_classes:
+        twice = next(name for name in values if values.count(name) > 1)
+        advice = "pass a different name for each column."
+        raise ArgumentError("classes", f"names {twice!r} twice", advice)
+    if sorted(values, key=order_key) != values:
+        advice = "sort the names, and the columns of targets in the same way."
+        raise ArgumentError("classes", "is not sorted (numbers by value, then text)", advice)
     return names
 
 
@@ -143,7 +150,7 @@ def row_weights(
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
 ) -> FloatArray | None:
-    """Return the weight of each row, or None if neither argument is given.
+    """Return the weight of each row; None without `class_weight` and `sample_weight`.
 
     The class weight of a row is the weight of its label. For soft targets, it is the mean of the
     class weights, weighted by the targets.
@@ -178,8 +185,8 @@ def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
         raise ArgumentError("sample_weight", problem, "pass one weight per row.")
     wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if wrong.size:
-        problem = f"has the negative or missing weight {weights[wrong[0]]} in row {wrong[0]}"
-        raise ArgumentError("sample_weight", problem, "pass weights of at least zero.")
+        problem = f"has the weight {weights[wrong[0]]} in row {wrong[0]} (the first row is 0)"
+        raise ArgumentError("sample_weight", problem, "pass finite weights of at least zero.")
     return weights
 
 
@@ -191,7 +198,7 @@ def _check_total(name: str, weights: FloatArray) -> None:
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if not LEAST_WEIGHT <= total <= 1 / LEAST_WEIGHT:
-        problem = f"adds up to {total:.1g}, which is too large or too small"
+        problem = f"adds up to {total:.1g}, which is too {'large' if total > 1 else 'small'}"
         raise ArgumentError(name, problem, "divide the weights by their mean.")
 
 

@@ -17,7 +17,8 @@ class LinearProbe(Probe):
     Parameters
     ----------
     loss : {"ce", "gce"}
-        Cross-entropy, or generalised cross-entropy, for which one wrong label has a bounded loss.
+        Cross-entropy ("ce"), or generalised cross-entropy ("gce"). The latter is robust to label
+        noise: the loss of a row is bounded, so that one wrong label has little influence.
     ridge : float, optional
         Dimensionless strength of the penalty: l2 = ridge · s / (n_classes · Σ weights), where s is
         the mean squared norm of the prepared features (1 with `normalize=True`). The default is 50
@@ -25,37 +26,40 @@ class LinearProbe(Probe):
     l2 : float, optional
         Coefficient of the penalty in mean loss + ½·l2·‖coef‖². Pass either `ridge` or `l2`.
     gce_power : float
-        The power q of generalised cross-entropy, in (0, 1]; near 0 it equals cross-entropy.
+        The power q of generalised cross-entropy, 0.001 to 1. With a small power, this loss is
+        nearly cross-entropy.
     start : {"teacher", "zero"} or array of shape (n_classes, n_features)
-        Initial coefficients for generalised cross-entropy, which is not convex. "teacher" is the
-        previous round, or a cross-entropy fit in the first round.
+        Initial coefficients for generalised cross-entropy, which is not convex. "teacher" means
+        those of the previous round; in the first round, those of a cross-entropy fit.
     center, normalize : bool
         Whether to prepare rows: subtract the training mean, and then scale rows to unit norm. Both
         steps suit embeddings. With few features (iris has four), pass `normalize=False` and
         `fit_intercept=True`.
     fit_intercept : bool or "auto"
-        Whether to fit an unpenalised intercept per class. Without it, a probe on centred features
-        cannot represent that a class is rare. "auto" means True only if `class_weight` is set: on
-        balanced classes, an intercept costs time without a gain. The paper has no intercept.
+        Whether to fit an unpenalised intercept per class. Without intercepts, a probe on centred
+        features cannot represent that a class is rare. "auto" means True if `class_weight` is set,
+        else False: on balanced classes, intercepts cost time without a gain. The paper has no
+        intercepts.
     class_weight : dict, "balanced" or None
         Class weights as in scikit-learn. A row has the weight of its label or, for soft targets,
         the mean of the class weights, weighted by the targets.
     whiten : bool
-        Whether to half-whiten prepared rows: project them on their (at most 512) leading
-        principal axes, and multiply each axis by (variance + mean variance / 10)^(-1/4). The
-        penalty, and s of `ridge`, then refer to these rows. This often improves accuracy on
-        embeddings of images. `coef_` still applies to the prepared features.
+        Whether to half-whiten the prepared rows: project the rows on their (at most 512) leading
+        principal axes, and multiply the coordinates along each axis by
+        (variance + mean variance / 10)^(-1/4). The penalty, and s of `ridge`, then refer to the
+        half-whitened rows. Half-whitening often improves accuracy on embeddings of images. `coef_`
+        still applies to the prepared features.
     tol : float
-        Stop a fit if the norm of the gradient, relative to its norm at zero coefficients, is at
-        most this.
+        Stop a fit when the norm of the gradient, relative to its norm at zero coefficients, is at
+        most `tol`.
     max_iter : int
-        Maximum number of steps per fit. A fit that stops there gives a ConvergenceWarning.
+        Maximum number of steps per fit. A fit that needs more steps gives a ConvergenceWarning.
     dtype : {None, "float32", "float64"}
         Precision of computations. None means float64 for float64 features, else float32. Sums
         over rows are always accumulated in float64.
     n_jobs : int or None
-        Number of threads; the result does not depend on it. None means all cores, or in a joblib
-        worker the cores of this worker. -1 means all cores.
+        Number of threads, which does not change the result. -1 means all cores. None means all
+        cores too, but in a joblib worker only the cores of this worker.
     random_state : int, RandomState or None
         Ignored: fits are deterministic. Accepted so that probes can replace other classifiers.
     verbose : int
@@ -71,7 +75,7 @@ class LinearProbe(Probe):
         The result of each round: `coef`, `n_passes`, `gradient_norm`, `converged` and more.
     n_features_in_, n_iter_ : int
     feature_names_in_ : array of str
-        Only if the features have names.
+        This attribute exists only if the features have names.
 
     Examples
     --------
@@ -107,7 +111,7 @@ class DistilledProbe(Probe):
     n_rounds : int
         Number of rounds, the teacher included.
     loss, teacher_loss : {"ce", "gce"}
-        Loss of the last round, and of the earlier rounds.
+        `loss` is the loss of the last round, `teacher_loss` that of all earlier rounds.
     ridge, l2 : float or sequence of n_rounds floats, optional
         Strength of the penalty, see `LinearProbe`: one number for all rounds, or one per round.
         The default is ridge 10.
@@ -150,10 +154,10 @@ class PartialLabelProbe(Probe):
     Parameters
     ----------
     n_candidates : int
-        Number of candidates; at most n_classes - 1 are used. If outputs tie for the last place,
-        their classes share its weight.
+        Number of candidates per row; at most n_classes - 1 are used. If several classes tie for the
+        last candidate, they share its weight.
     loss, teacher_loss : {"ce", "gce"}
-        Loss of the student, and of the teacher.
+        `loss` is the loss of the student, `teacher_loss` that of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
         Strength of the penalty, see `LinearProbe`: one number for both rounds, or one per round.
         The default is ridge 10.
@@ -184,7 +188,7 @@ class PartialLabelProbe(Probe):
 
 
 def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
-    """Return the probe of a recipe, with other parameters; a discriminant ignores unknown ones.
+    """Return an unfitted probe for a recipe; a discriminant ignores parameters it does not have.
 
     Examples
     --------

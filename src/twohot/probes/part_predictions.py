@@ -1,8 +1,10 @@
 """Predict rows of a source in blocks, to save memory, and write the predictions as tables.
 
-A table has one row per row of the source. Its columns are id, item (if the source has items),
-predicted_label, confidence and second_label. On request, every class has a column `probability of
-…`. A part is a range of rows of the source whose predictions are one file (see tables.parts).
+A source is all features that are read together, such as those of a file. A table of predictions
+has one row per row of the source. Its columns are id, item (if the source has items, which are
+paths or texts), predicted_label, confidence and second_label. On request, the table has a column
+`probability of …` for every class. A part is a range of rows of the source. The predictions of a
+part are written to one file (see tables.parts).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +25,7 @@ BLOCK_ROWS, BLOCK_NUMBERS = 10_000, 2**24
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A probe, and whether its tables have a probability for every class."""
+    """A probe, and whether its tables of predictions have a probability for every class."""
 
     probe: FittedProbe
     all_probabilities: bool = False
@@ -40,7 +42,7 @@ class Predictor:
 
     @property
     def probability_columns(self) -> list[str]:
-        """Names of the columns with probabilities; none if these are not requested."""
+        """Names of the columns with probabilities; empty if no probabilities are requested."""
         return [f"probability of {name}" for name in self.class_names if self.all_probabilities]
 
     def for_workers(self) -> "Predictor":
@@ -66,7 +68,7 @@ class PartRows:
 
 
 def part_rows(table: FeatureTable, parts: SourceParts, number: int) -> PartRows:
-    """Return the rows of the part with this number."""
+    """Return positions, ids and items of the rows in the part with this number."""
     places = parts.places(number)
     items = None if table.items is None else table.items[places]
     return PartRows(parts.stored_rows(number), table.ids.cells(places), items)
@@ -119,5 +121,5 @@ def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows, fir
 def write_predicted_part(
     url: str, predictor: Predictor, opened: Callable[[], Matrix], rows: PartRows
 ) -> str:
-    """Write the predictions for a part, in any process; return the name of the file."""
+    """Write the predictions for a part; return the name of the file. Any process can call this."""
     return write_part(url, predicted_tables(predictor, opened(), rows))

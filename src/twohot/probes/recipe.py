@@ -1,8 +1,8 @@
 """Recipes: the settings of a round of a probe; and the record of a fitted round.
 
-A round is one fit. The first round, the teacher, fits the given labels. Each later round, a
-student, fits the outputs of the previous round, or the most likely classes of each row: the
-candidates.
+A round is one fit. The first round, the teacher, fits the given labels. Every later round, a
+student, fits the outputs of the previous round, or the candidates of each row: the classes with the
+largest outputs.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TEACHER = "teacher"  # name of the method that fits the given labels by cross-en
 
 @dataclass(frozen=True)
 class Recipe:
-    """Loss, penalty and targets of one round.
+    """The settings of one round: loss, penalty and targets.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Recipe:
     l2: float | None = None  # instead of `ridge`, the coefficient of the penalty
     teacher: "Recipe | None" = None  # the previous round; None: the given labels are fitted
     n_candidates: int | None = None  # number of candidates; None: all outputs are fitted
-    whiten: bool = False  # whether rows are half-whitened; the same in all rounds
+    whiten: bool = False  # whether rows are half-whitened (see LinearProbe), in all rounds
 
     @property
     def rounds(self) -> list["Recipe"]:
@@ -40,11 +40,11 @@ class Recipe:
 
     @property
     def method(self) -> str:
-        """Name of the method: robust or teacher, by the loss alone."""
+        """Name of the method, "robust" or "teacher", which depends only on the loss."""
         return "robust" if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:
-        """Return the coordinates in which the rounds are fitted: half-whitened if required."""
+        """Return the coordinates in which the rounds are fitted: half-whitened if `whiten`."""
         return plain.half_whitened() if self.whiten else plain
 
     def penalty(self, coordinates: Coordinates) -> float:
@@ -60,12 +60,12 @@ class Recipe:
         return f"{self.method} ({strength}{made})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe of this round without its teacher, for `recipe_from_json`."""
+        """Return this recipe without its teacher as JSON; `recipe_from_json` reads it."""
         return vars(self) | {"loss": self.loss.to_json(), "teacher": None}
 
 
 def recipe_from_json(fields: dict[str, Any]) -> Recipe:
-    """Return the recipe that `to_json` wrote; other input may raise any exception."""
+    """Return the recipe that `to_json` wrote; other input can raise any exception."""
     return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": None}))
 
 
@@ -104,14 +104,14 @@ AnyRecipe = Recipe | DiscriminantRecipe
 class Round:
     """One fit of a probe: its coefficients, and the size of the remaining gradient.
 
-    The defaults are those of a method that minimises no loss.
+    The default values are for a method that minimises no loss, such as a discriminant.
     """
 
     coef: FloatArray  # (n_classes, n_features), on the prepared features
     intercept: FloatArray  # (n_classes,), zeros if none was fitted
     targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
     loss: str  # "ce", "gce"; "lda" or "average" if no loss is minimised
-    n_passes: float  # products over all rows / 2, including the fit that gives the start
+    n_passes: float  # matrix products with all rows / 2, including the fit that gives the start
     l2: float = 0.0  # coefficient of the penalty
     value: float = 0.0  # mean loss + ½·l2·‖coef‖²
     n_iter: int = 1  # steps of the fit, without the fit that gives the start
@@ -123,7 +123,7 @@ HEADINGS = ("round", "targets", "loss", "l2", "steps", "passes", "relative gradi
 
 
 class RoundsTable(list[Round]):
-    """List of `Round` records, the teacher's first, that prints as a table.
+    """List of `Round` records in the order of fitting. It prints as a table.
 
     Examples
     --------

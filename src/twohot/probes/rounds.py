@@ -1,10 +1,11 @@
-"""Fit the rounds of a recipe: each round fits targets made from the previous round's outputs.
+"""Fit the rounds of a recipe: given labels first, then outputs of the previous round.
 
-The first round (the teacher) fits the given targets. Each later round fits the outputs of the
-previous round, or its candidates: the classes with the largest outputs of each row. Labels, soft
-labels and candidates are stored with the rows. Outputs are computed again from the coefficients,
-block by block, in the pass that needs them. So no dense targets of shape (n_samples, n_classes) are
-stored.
+The first round (the teacher) fits the given targets. Every later round fits the outputs of the
+previous round, or the candidates: the classes of each row with the largest of these outputs.
+Labels, soft labels and candidates are stored with the rows. Outputs are computed again from the
+coefficients, block by block, whenever a pass over the rows needs them. So no dense outputs of shape
+(n_samples, n_classes) are stored. A kernel is a function of a block of rows, see
+`twohot.rows.rows`.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +31,9 @@ from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
-# The smallest candidate of a row is the one with the smallest output. Classes whose outputs are
-# within this relative distance of it share its weight. Outputs of two fits to the default tolerance
-# differ by about this much.
+# The smallest candidate of a row is the candidate with the smallest output. Classes whose outputs
+# are within this relative distance of this output share its weight. Outputs of two fits to the
+# default tolerance differ by about this much.
 TIE_TOLERANCE = 1e-6
 
 LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
@@ -82,7 +83,7 @@ class OutputTargets:
 
 
 def top_targets(block: Block, outputs: Targets, n_candidates: int) -> Matrix:
-    """Return the candidates of a block's rows, given the outputs. A kernel."""
+    """Return the weights of the candidates of a block's rows, given the outputs. A kernel."""
     return sp.csr_array(top_candidates(outputs.of(block), n_candidates), dtype=np.float32)
 
 
@@ -97,7 +98,8 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     outputs : array of shape (n_samples, n_classes)
         Outputs of a probe, or any scores that increase with the probability of the class.
     n_candidates : int
-        Number of classes per row; 2 gives the two-hot target of the paper, 1 the most likely label.
+        Number of classes per row. 2 gives the two-hot target of the paper, 1 the class with the
+        largest output.
 
     Returns
     -------
@@ -112,10 +114,12 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
            [0.5 , 0.25, 0.25]])
     """
     scores: NDArray[Any] = np.asarray(outputs)
-    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
-        problem = f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity"
-        advice = "pass one row of finite scores per sample and one column per class."
+    advice = "pass one row of finite scores per sample and one column per class."
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu":
+        problem = f"has shape {scores.shape} and dtype {scores.dtype}"
         raise ArgumentError("outputs", problem, advice)
+    if not np.isfinite(scores).all():
+        raise ArgumentError("outputs", "holds NaN or infinity", advice)
     n_candidates = check_class_count("n_candidates", n_candidates, scores.shape[1])
     slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
     return sp.csr_array(top_shares(scores, n_candidates, slack))
@@ -186,7 +190,8 @@ def fit_round(
 ) -> tuple[Solution, Targets, float]:
     """Fit one round; return the solution, the targets, and the number of passes.
 
-    `last` is the end of the previous round. If it is None, the given targets are fitted.
+    `last` is the evaluation at the end of the previous round. If `last` is None, the given targets
+    are fitted.
     """
     coordinates, targets = solver.coordinates, given
     rows, passes_before = coordinates.rows, coordinates.rows.n_passes
@@ -204,11 +209,11 @@ def fit_round(
 
 
 # Coefficients of tied classes get this fraction of their differences in the previous round. It is
-# larger than rounding errors, and smaller than the tolerance of fits.
+# larger than rounding errors, and not larger than the default tolerance of fits.
 TIE_BREAK = 1e-6
 
-# Coefficients of tied classes count as equal up to this relative difference. A non-convex loss may
-# give them different coefficients.
+# Coefficients of tied classes count as equal up to this relative difference. With a non-convex
+# loss, tied classes can get different coefficients.
 SAME = 1e-3
 
 
@@ -216,7 +221,8 @@ def _break_ties(rows: Rows, solution: Solution, targets: Targets, last: Evaluati
     """Break ties between classes with equal targets by the previous round's coefficients.
 
     Classes that are candidates of the same rows get coefficients that are equal up to the
-    tolerance. Without this function, the remaining error of the fit would decide between them.
+    tolerance. Without this function, the remaining error of the fit would decide which of these
+    classes is predicted.
     """
     coef = solution.evaluation.coef.copy()
     for tied in tied_classes(rows, targets):
@@ -241,7 +247,7 @@ def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
 
 
 def signature_terms(block: Block, targets: Targets) -> Terms:
-    """Return Σ t r over a block: targets t, two non-zero random numbers r per row. A kernel."""
+    """Return Σ t rᵀ over a block: targets t, two random numbers r per row, not zero. A kernel."""
     numbers = np.random.default_rng(block.first).uniform(1, 2, (len(block), 2))
     return (np.asarray(sp.csr_array(targets.of(block)).T @ numbers),)
 

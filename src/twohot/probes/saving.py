@@ -43,21 +43,21 @@ from twohot.rows import Preparation, count_threads
 
 FORMAT_VERSION = 1
 HEADER = "twohot"
-# Exceptions that a damaged header makes this module raise.
+# Exceptions that this module can raise if a header is damaged.
 DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, RecursionError),
     *(StopIteration, TypeError, ValueError),
 )
-# A file states the width of its labels. If the labels need less, they may still take this many
-# bytes, but not more: a file must not request any amount of memory.
+# A file states the width of its labels, which can be larger than the labels need. At this width,
+# all labels together may take this many bytes: a damaged file must not request too much memory.
 LABEL_BYTES = 2**26
 ROUND_ARRAYS = ("coef", "intercept")  # fields of a round that are tensors; the rest is JSON
 ROUND_NUMBERS = ("l2", "value", "n_iter", "n_passes", "gradient_norm")
 
 # ONNX files: the input is raw features, the outputs are labels and probabilities ------------------
-# The preparation of rows is part of the graph: running it needs neither twohot nor scikit-learn.
-# Operator set 18 is the first in which norms take their axes as an input. File version 8 belongs to
-# it: some runtimes that support the operators reject newer file versions.
+# The preparation of rows is part of the graph: running the graph needs neither twohot nor
+# scikit-learn. Operator set 18 is the first in which norms take their axes as an input. File
+# version 8 belongs to this set: some runtimes that support the set reject newer file versions.
 
 GRAPH = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -83,7 +83,7 @@ ONNX_TYPES = {"float32": "float", "float64": "double", "object": "string"}
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SavedProbe(BaseEstimator):  # type: ignore[misc]
-    """Base of all estimators: the fitted attributes, and files with them."""
+    """Base class of all estimators: the fitted attributes, and how to save and load them."""
 
     classes_: NDArray[Any] = field(init=False)
     coef_: FloatArray = field(init=False)
@@ -109,7 +109,7 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
         self.feature_origin_ = {}
 
     def _last(self) -> Round:
-        """Return the last round with the current `coef_` and `intercept_`, which users may set."""
+        """Return the last round with the current `coef_` and `intercept_`, which users can set."""
         check_is_fitted(self)
         return replace(self.rounds_[-1], coef=self.coef_, intercept=self.intercept_)
 
@@ -123,10 +123,10 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
     def to_onnx(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
         """Write the fitted probe as an ONNX file, including the preparation of rows.
 
-        The input of the file is `X` of the given precision, float32 or float64. The outputs are
-        `label` and `probabilities`, with columns in the order of `classes_`. Needs the extra
-        `onnx`. (`coef_` alone is not enough: it applies to prepared rows, centred and of unit
-        norm.)
+        The input of the ONNX model is `X`, raw features in the precision `dtype`, "float32" or
+        "float64". The outputs are `label` and `probabilities`, with columns in the order of
+        `classes_`. This method needs the extra `onnx` of twohot. (`coef_` alone would not be
+        enough, because it applies to prepared rows: centred and of unit norm.)
         """
         last, preparation = self._last(), self.preparation_
         onnx = load_extra("onnx", "onnx", "ONNX files")
@@ -195,7 +195,7 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the fitted probe of this class that `save` wrote."""
+        """Return the fitted probe in a file that `save` wrote; it must be a probe of this class."""
         text, tensors = _read(Path(path))
         with file_named_in_errors(path):
             header = parse_json(text)
@@ -210,16 +210,16 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
                 return probe
         if version > FORMAT_VERSION:
             raise ValueError(
-                f"{path} has format version {version} and this version of twohot reads up to "
-                f"{FORMAT_VERSION}: upgrade twohot to read it."
+                f"{path} has format version {version}, but this version of twohot reads only "
+                f"versions up to {FORMAT_VERSION}: upgrade twohot to read the file."
             )
         raise ValueError(
-            f"{path} holds a {name!r} and not a {cls.__name__}: read it with twohot.load, which "
-            "reads every kind of probe, or upgrade twohot if that fails."
+            f"{path} holds a {name!r} and not a {cls.__name__}: read the file with twohot.load, "
+            "which reads every kind of probe; if this fails, upgrade twohot."
         )
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        """Set the fitted state from the content of a file, which may raise any exception."""
+        """Set the fitted state from a file; damaged content can raise any exception."""
         parameters = self.get_params(deep=False)
         if parameters.get("dtype") is not None:
             check_precision(parameters["dtype"])
@@ -243,8 +243,10 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
     def _check_state(self, rounds: list[Round]) -> None:
         """Raise unless arrays are finite and of matching shapes, and classes are unique."""
         n_classes, n_features = len(self.classes_), self.n_features_in_
-        if len(set(self.classes_.tolist())) < n_classes or n_classes < 2:
-            raise ArgumentError("classes", "names fewer than two, or one of them twice")
+        if n_classes < 2:
+            raise ArgumentError("classes", "has fewer than two classes")
+        if len(set(self.classes_.tolist())) < n_classes:
+            raise ArgumentError("classes", "has a class twice")
         for number, entry in enumerate(rounds, start=1):
             _check_tensor(f"round.{number}.coef", entry.coef, (n_classes, n_features))
             _check_tensor(f"round.{number}.intercept", entry.intercept, (n_classes,))
@@ -254,16 +256,17 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
                 raise ArgumentError(f"round {number}", problem)
         mean, mean_error = self.preparation_.mean, self.preparation_.mean_error
         if not (isinstance(self.preparation_.normalize, bool) and is_real(mean_error)):
-            raise ArgumentError("preparation", "needs a flag and a number")
+            problem = "needs true or false as normalize, and a number as mean_error"
+            raise ArgumentError("preparation", problem)
         if not 0 <= mean_error < math.inf:
-            raise ArgumentError({"mean_error": mean_error}, "is not a norm")
+            raise ArgumentError({"mean_error": mean_error}, "is not a finite number of at least 0")
         if mean is not None:
             _check_tensor("mean", mean, (n_features,))
         names = self._feature_names()
         if len(names) not in {0, n_features} or not all(isinstance(name, str) for name in names):
-            raise ArgumentError("feature_names_in", f"does not name {n_features} features")
+            raise ArgumentError("feature_names_in", f"is not a list of {n_features} texts")
         if not all(isinstance(text, str) for text in chain(*self.feature_origin_.items())):
-            raise ArgumentError("feature_origin", "holds more than texts")
+            raise ArgumentError("feature_origin", "holds a value that is not text")
 
 
 def _check_tensor(name: str, tensor: NDArray[Any], shape: tuple[int, ...]) -> None:
@@ -290,14 +293,16 @@ def file_named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     except DAMAGE as error:
         raise ValueError(
             f"{path} holds a probe, but part of it is missing or wrong "
-            f"({cause_of(error)}): save it again, or upgrade twohot if a newer version wrote it."
+            f"({cause_of(error)}): save the probe again, or upgrade twohot if a newer version "
+            "wrote the file."
         ) from error
 
 
 def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the header and the tensors of a file; raise if it was not written by `save`."""
+    """Return the header and the tensors of a file; raise if `save` did not write the file."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file: pass the path that `save` wrote.")
+        problem = "is not a file" if path.exists() else "does not exist"
+        raise FileNotFoundError(f"{path} {problem}: pass the path of a file that `save` wrote.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -312,7 +317,7 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def _encode(name: str, value: Any) -> Any:
-    """Return a parameter as JSON; a dict becomes two lists, to keep the type of its keys."""
+    """Return a parameter as JSON; a dict becomes two lists, which keeps the type of its keys."""
     if isinstance(value, dict):
         labels, weights = np.array(list(value)), [float(weight) for weight in value.values()]
         return {"labels": _encode_labels(name, labels), "weights": weights}
@@ -348,7 +353,7 @@ def _decode(value: Any) -> Any:
     if not 0 <= dtype.itemsize * len(values) <= max(LABEL_BYTES, np.array(values).nbytes):
         raise ValueError(f"{len(values)} labels of type {dtype} would take too much memory")
     labels = np.array(values, dtype=dtype)
-    # If the type is too narrow, a name would be truncated, or a number rounded.
+    # If the type is too narrow, a name is now truncated, or a number is rounded.
     if labels.tolist() != values:
         raise ValueError(f"the labels {first_few(values)} are not of {dtype}")
     return labels

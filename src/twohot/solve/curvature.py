@@ -3,14 +3,18 @@
 The model of class k is a matrix D_k, called the metric of the class. Let v_i be the weight of row i
 and p_ik its output for class k. The second derivative of penalised cross-entropy with respect to
 the coefficients of class k is mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. The model assumes that the
-rows, weighted by p_ik, have the same covariance as all rows, around a mean m_k of their own. Along
-the principal axes, the second derivative is then about
+rows, weighted by p_ik, have the same covariance as all rows, around their own mean m_k. Along the
+principal axes, the second derivative is then about
 
     D_k = diag(h_k · variances + l2) + h_k m_k m_kᵀ,     h_k = mean_i v_i p_ik (1 - p_ik).
 
-With den_k for the diagonal, the inverse follows from the formula of Sherman and Morrison:
+Let the vector den_k be the diagonal of the first term. The inverse follows from the formula of
+Sherman and Morrison:
 
     D_k⁻¹ g = g/den_k - u_k c_k (u_k · g),    u_k = m_k/den_k,    c_k = h_k / (1 + h_k m_k · u_k).
+
+A pair is a past step and the change of the gradient along it. Pairs correct the model, see History.
+A pass reads all rows once.
 """
 
 from collections import deque
@@ -36,26 +40,26 @@ class ClassMetrics:
     curvature: FloatArray  # (K, 1), h_k
 
     def multiply(self, vectors: FloatArray) -> FloatArray:
-        """Return D_k v_k for every class k, given the v_k as rows."""
+        """Return D_k v_k for every class k; the v_k are the rows of `vectors`."""
         inner = class_inner(self.means, vectors)
         return np.asarray(self.diagonal * vectors + self.means * (self.curvature * inner))
 
     def solve(self, vectors: FloatArray) -> FloatArray:
-        """Return D_k⁻¹ v_k for every class k, given the v_k as rows."""
+        """Return D_k⁻¹ v_k for every class k; the v_k are the rows of `vectors`."""
         u = self.means / self.diagonal
         c = self.curvature / (1 + self.curvature * class_inner(self.means, u))
         return np.asarray(vectors / self.diagonal - u * (c * class_inner(u, vectors)))
 
 
 def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the inner product of corresponding rows, one per class, (K, 1)."""
+    """Return the inner products of corresponding rows of two matrices, as a column (K, 1)."""
     return np.asarray(np.vecdot(left, right)[:, np.newaxis])
 
 
 def metrics_at(problem: FitProblem, evaluation: Evaluation | None = None) -> ClassMetrics:
-    """Return the metrics at an evaluated point; without one, the metric at zero coefficients.
+    """Return the metrics at `evaluation`; if it is None, the metric at zero coefficients.
 
-    At zero all outputs are 1/K, so that all classes have the same metric.
+    At zero coefficients, all outputs are 1/K, so that all classes have the same metric.
     """
     curvature: FloatArray = np.full((1, 1), 1 / len(problem.target_moment))
     means: FloatArray = np.zeros((1, len(problem.penalty)))
@@ -70,14 +74,14 @@ def metrics_at(problem: FitProblem, evaluation: Evaluation | None = None) -> Cla
 # A pair is a step s and the change y of the gradient along it. It measures the second derivative H
 # along the step, because y ≈ H s. Every pair is used in two recursions.
 #
-# The class-wise recursion learns what the metrics D_k miss. With them, H is nearly block diagonal,
-# and in the block of each class about a dozen directions remain that D_k does not model. A pair
+# The class-wise recursion learns what the metrics D_k miss. H is nearly block diagonal. In each
+# block, which belongs to a class, D_k does not model about a dozen directions. A pair
 # (s, y) contains one pair (s_k, y_k) per class. So the two-loop recursion of L-BFGS, with one inner
 # product per class, learns these directions in all K blocks from the same few passes. A single
 # recursion for all classes would need K dozens of pairs, more than a history can store.
 #
-# The overall recursion is the usual one on the last few pairs. It calls the class-wise recursion,
-# and corrects for the coupling between classes.
+# The overall recursion is the usual two-loop recursion on the last few pairs. It calls the
+# class-wise recursion, and corrects for the coupling between classes.
 #
 # Adding the same vector to the coefficients of all classes changes no output. So vectors are
 # centred before and after a recursion: their sum over the classes is made zero. The recursion stays
@@ -99,14 +103,16 @@ class Pair:
     step: FloatArray  # (K, d)
     change: FloatArray  # (K, d)
     overall: Any  # 1/(step · change), in the precision of the passes
-    by_class: FloatArray  # (K, 1), 1/(step · change) of each class; zero if the class skips it
+    by_class: FloatArray  # (K, 1), 1/(step · change) per class; zero if a class skips the pair
 
 
 @dataclass(eq=False)
 class History:
-    """The last pairs. The next fit with the same rows and penalty reuses them class by class.
+    """The last pairs of a fit. They approximate the second derivative H, see the comment above.
 
-    Directions are computed in the precision of the passes, because they need not be exact.
+    In the next fit with the same rows and penalty, the class-wise recursion starts with these
+    pairs. Search directions need not be exact. So they are computed in the precision of the passes,
+    which can be float32.
     """
 
     dtype: np.dtype[Any]
@@ -119,8 +125,8 @@ class History:
     ) -> None:
         """Store a pair if the curvature along its step is positive.
 
-        A class uses the pair if the curvature that it measures for the class exceeds `least` times
-        the curvature in the metric of the class.
+        A class uses the pair if the curvature that the pair measures for the class exceeds `least`
+        times the curvature in the metric of the class.
         """
         length = float(np.linalg.norm(step)) or 1.0
         step, change = (step / length).astype(self.dtype), (change / length).astype(self.dtype)
@@ -134,12 +140,12 @@ class History:
         self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
 
     def forget(self) -> None:
-        """Delete all pairs, because a direction from them did not decrease the objective."""
+        """Delete all pairs, because a direction from the pairs did not reduce the objective."""
         self.pairs.clear()
         self.n_overall = 0
 
     def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
-        """Return an approximation of H⁻¹ vector."""
+        """Return an approximation of H⁻¹ times `vector`."""
         length = float(np.linalg.norm(vector)) or 1.0
         recent = list(self.pairs)[len(self.pairs) - self.n_overall :]
         solution = _two_loops(
@@ -164,13 +170,13 @@ class History:
         return np.asarray(1 / (newest.overall * np.vdot(newest.change, solved)))
 
     def _solve_by_class(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
-        """Return an approximation of H⁻¹ vector that ignores the coupling between classes."""
+        """Return an approximation of H⁻¹ times `vector`, without the coupling between classes."""
         pairs = [] if self.pause else [(pair, pair.by_class) for pair in self.pairs]
         return _centred(_two_loops(_centred(vector), pairs, class_inner, metrics.solve))
 
 
 def _centred(vector: FloatArray) -> FloatArray:
-    """Return the vector less its mean over the classes."""
+    """Return the vector minus its mean over the classes."""
     return np.asarray(vector - vector.mean(axis=0))
 
 
@@ -180,10 +186,10 @@ def _two_loops(
     inner: Callable[[FloatArray, FloatArray], Any],
     solve: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
-    """Return about H⁻¹ vector, by the two-loop recursion of L-BFGS.
+    """Return an approximation of H⁻¹ times `vector`, by the two-loop recursion of L-BFGS.
 
-    Each pair comes with 1/(step · change). `inner` is the inner product, and `solve` approximates
-    H⁻¹ without the pairs.
+    `pairs` contains each pair with its 1/(step · change). `inner` is the inner product, and `solve`
+    approximates the product with H⁻¹ without pairs.
     """
     factors = []
     rest = vector.copy()

@@ -1,15 +1,17 @@
 """The first step of a cross-entropy fit from zero, with a length estimated on a sample of the rows.
 
-At zero all outputs are 1/K, so that Newton's step W is computed without a pass over the rows. The
-step ignores that classes compete for rows. Therefore it is mostly two to four times too long. At
-coefficients t · W, the slope of the objective with respect to t is
+At zero coefficients, all outputs are 1/K, so that Newton's step W is computed without a pass over
+the rows. The step ignores that the outputs of a row sum to one, which couples the classes.
+Therefore it is mostly two to four times too long. At coefficients t · W, the slope of the objective
+with respect to t is
 
     mean_i v_i Σ_k (p_ik(t z_i) - 1/K) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
 
 where v_i is the weight of row i, p_i the softmax, and B = (T - 1/K)ᵀ V X / N the moment of the
-targets T. The slope increases with t, so its zero is the best length. Only the first term needs
-rows. It is estimated from a sample, which is cheap compared with a pass. A first step that is too
-long would cost a pass, and the curvature measured along it would be of little use.
+targets T (see solve.losses). The slope increases with t, so the best length is where it is zero.
+Only the first term depends on the single rows. It is estimated from a sample, which is cheap
+compared with a pass. A first step that is too long would cost a pass, and the curvature measured
+along this step would be of little use.
 """
 
 import numpy as np
@@ -28,8 +30,9 @@ SAMPLED_ROWS, SAMPLED_SHARE = 1_000, 0.1
 SAMPLED_CELLS, LEAST_ROWS = 200_000, 100
 FEW_ROWS, FEW_CELLS = 2_000, 1_000_000
 
-# If the root mean square of the logits is smaller, all outputs are nearly 1/K: Newton's step is
-# accurate, and a sample cannot improve it. This happens in late rounds with large penalties.
+# If the root mean square of the logits is smaller than this, all outputs are nearly 1/K: Newton's
+# step is accurate, and a sample cannot improve it. Logits are so small in late rounds with large
+# penalties.
 TINY_LOGITS = 0.1
 
 LONGEST = 2.0  # maximum multiple of Newton's step
@@ -37,7 +40,7 @@ PRECISION = 0.02  # absolute error of the multiple
 
 
 def first_coef(problem: FitProblem) -> FloatArray:
-    """Return the coefficients after the first step from zero."""
+    """Return the coefficients after the first step from zero coefficients."""
     # The gradient at zero is -B.
     step = metrics_at(problem).solve(problem.target_moment)
     mean_square = float(np.sum(problem.axes.variances * step**2)) / len(step)
@@ -81,6 +84,6 @@ def _sample(problem: FitProblem, coef: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def logits_and_weights(block: Block, coef: FloatArray) -> Terms:
-    """Return the logits of a block, and the weights of its rows. A kernel."""
+    """Return the logits of a block, and the weights of its rows. A kernel, see `rows.rows`."""
     weights = np.ones(len(block)) if block.weights is None else block.weights[:, 0]
     return block.project(coef).copy(), weights.astype(np.float64)

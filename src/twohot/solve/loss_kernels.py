@@ -1,8 +1,8 @@
 """The losses on one block of rows; see solve.losses for the formulas.
 
 Most functions are kernels: functions of a block and small shared arrays (see `twohot.rows.rows`).
-They return sums over the rows of the block, with features x, row weight v, targets t, outputs p and
-loss ℓ.
+They return sums over the rows of the block. A row has features x, weight v, targets t, logits z,
+outputs p and loss ℓ.
 """
 
 from typing import Any, Protocol
@@ -13,11 +13,12 @@ import scipy.sparse as sp
 from twohot.base import FloatArray, IntArray, Matrix
 from twohot.rows import Block, Terms, scale_rows
 
-# Below this absolute value of all logits, outputs are computed from exp(z) - 1, which takes ten
-# times as long as exp(z).
+# If the absolute values of all logits z are at most this, outputs are computed from exp(z) - 1,
+# which takes ten times as long as exp(z).
 SMALL_LOGIT = 0.1
 
-# Above this absolute value of a logit z, exp(z) may overflow or underflow in float32.
+# If the absolute value of a logit z is larger than this, exp(z) can overflow or underflow in
+# float32.
 LARGE_LOGIT = 60.0
 
 LOGITS = "logits"  # name of the column with stored logits
@@ -39,7 +40,7 @@ class Targets(Protocol):
 def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Convert logits to outputs, in place; return outputs and the logsumexp of each row (rows, 1).
 
-    Logits are shifted only if one of them is large.
+    The largest logit of each row is subtracted first, but only if some logit is large.
     """
     largest: FloatArray | float = 0.0
     if not (logits.max(initial=0) <= LARGE_LOGIT and logits.min(initial=0) >= -LARGE_LOGIT):
@@ -53,10 +54,10 @@ def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Convert logits to outputs less 1/K, in place; return these and the logsumexp of each row.
+    """Convert logits to outputs minus 1/K, in place; also return the logsumexp of each row.
 
-    If all logits are small, the result is computed from exp(z) - 1: the difference of two rounded
-    outputs would lose all digits.
+    If all logits are small, the result is computed from exp(z) - 1, because the difference between
+    a rounded output and 1/K would lose all digits.
     """
     n_classes = logits.shape[1]
     if logits.max() > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
@@ -71,23 +72,23 @@ def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def column_sums(matrix: FloatArray) -> FloatArray:
-    """Return the sum of each column, (columns,), as a product with ones, which is faster."""
+    """Return the sums of the columns, by a product with ones, which is faster than a sum."""
     return np.asarray(np.ones(len(matrix), matrix.dtype) @ matrix)
 
 
 def logits_of(block: Block, coef: FloatArray | None) -> FloatArray:
-    """Return the logits of a block: if `coef` is None, a copy of the stored ones."""
+    """Return the logits of a block; if `coef` is None, return a copy of the stored logits."""
     return block.columns[LOGITS].copy() if coef is None else block.project(coef)
 
 
 def target_terms(block: Block, targets: Targets, dtype: np.dtype[Any]) -> Terms:
-    """Return Σ v t xᵀ over a block."""
+    """Return Σ v t xᵀ over a block. A kernel."""
     wanted = targets.of(block).astype(dtype)
     return (block.gather(wanted if block.weights is None else scale_rows(wanted, block.weights)),)
 
 
 def cross_entropy_terms(block: Block, coef: FloatArray | None) -> Terms:
-    """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
+    """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² over a block, with e = p - 1/K. A kernel."""
     e, log_sum = deviation(logits_of(block, coef))  # (rows, K)
     if block.weights is None:
         squares = np.einsum("ij,ij->j", e, e)
@@ -104,8 +105,8 @@ def generalized_terms(
 ) -> Terms:
     """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
 
-    Here a = Σ_k t_k p_k^q. The second and the last term add up to Σ v a p xᵀ, so that the last term
-    saves a dense matrix product.
+    Here a = Σ_k t_k p_k^q. For CSR targets, the second and the last term add up to Σ v a p xᵀ. So
+    this sum needs no dense matrix product of its own. A kernel.
     """
     wanted = targets.of(block)
     if block.weights is not None:
@@ -142,7 +143,7 @@ def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
     """Return Σ v logsumexp and its derivatives with respect to the lengths, up to `order`.
 
     With outputs p and changes c, the slope is Σ v p∘c, and the curvature is
-    diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ. The vector Σ v p∘c² is also returned.
+    diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ. For order 2, the vector Σ v p∘c² is also returned.
     """
     change = block.columns[CHANGE]
     moved, log_sum = softmax(block.x + lengths * change)
@@ -164,7 +165,8 @@ def generalized_along(
     """Return -Σ v a/q and its derivatives with respect to the lengths, up to `order`.
 
     With r = t∘p^q and a = Σ_k r_k for a row, the second derivative with respect to its logits is
-    a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). With changes c, Σ v a p∘c² is also returned.
+    a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). For order 2 and changes c, the vector
+    Σ v a p∘c² is also returned.
     """
     change = block.columns[CHANGE]
     p, _ = softmax(block.x + lengths * change)

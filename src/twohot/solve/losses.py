@@ -12,22 +12,24 @@ The derivatives with respect to the logits, with a_i = Σ_k t_ik p_ik^q, are
     cross-entropy               ∂ℓ_i/∂z_ij = p_ij - t_ij
     generalised cross-entropy   ∂ℓ_i/∂z_ij = a_i p_ij - t_ij p_ij^q.
 
-Cross-entropy is linear in the targets, so they enter only through their moment B:
+Cross-entropy is linear in the targets, so the targets enter only through their moment B:
 
     f(W) = mean_i v_i logsumexp(z_i) + ½·l2·‖W‖² - ⟨W, B⟩,    B = Tᵀ V X / N
     grad = M(W) + l2·W - B,                                   M(W) = Pᵀ V X / N.
 
 T, P, X are the matrices with rows t_i, p_i, x_i; V is the diagonal matrix of the v_i.
 
-To add a loss, write a subclass of `Loss` and add it to `LOSSES`. Its fields become parameters of
-the probes: add each new field to `LossParameters`. Nothing else needs a change.
+To add a loss, write a subclass of `Loss`, and add the subclass to `LOSSES`. The fields of the
+subclass become parameters of the probes: add every new field to `LossParameters`. Nothing else
+needs a change.
 
 Conventions
 -----------
 A pass is two matrix products with all rows, the cost of one gradient. Coefficients, moments and
 gradients (K, d) are along the d leading principal axes of the rows (see rows.principal_axes).
-Moments are those of outputs or targets less 1/K: (P - 1/K)ᵀ V X / N and (T - 1/K)ᵀ V X / N. The
-subtraction keeps precision: in late rounds P - 1/K is smaller than the rounding error of P.
+In the code, 1/K is subtracted from outputs and targets before their moments are computed:
+(P - 1/K)ᵀ V X / N and (T - 1/K)ᵀ V X / N. The subtraction keeps precision: in late rounds, P - 1/K
+is smaller than the rounding error of P.
 """
 
 from abc import ABC, abstractmethod
@@ -54,10 +56,10 @@ MOMENT_ROUNDING = 10
 # Minimum curvature of a class, because the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
 
-# The mean of a class is not defined if the sum of its outputs is less than this.
+# The mean row of a class is not defined if the mean of its outputs is less than this.
 LEAST_MASS = 1e-12
 
-# Below this power, (1 - p^q)/q is cross-entropy to the precision of float32.
+# For a power q below this, (1 - p^q)/q equals cross-entropy to the precision of float32.
 LEAST_POWER = 1e-3
 USUAL_POWER = 0.7
 
@@ -77,7 +79,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """What a fit minimises: the mean loss of the rows and their targets, plus the penalty."""
+    """The objective that a fit minimises: the mean loss of the rows, plus the penalty."""
 
     coordinates: Coordinates
     loss: "Loss"
@@ -103,7 +105,7 @@ class FitProblem:
     def evaluate(self, coef: FloatArray, *, stored: bool = False) -> Evaluation:
         """Evaluate the objective, in one pass over the rows.
 
-        If the logits are already stored with the rows, pass `stored=True`: it takes half a pass.
+        If the logits are already stored with the rows, pass `stored=True` to save half a pass.
         """
         return self.loss.evaluate(self, coef, stored=stored)
 
@@ -117,10 +119,10 @@ class Loss(ABC):
     """The loss that a fit minimises, without the penalty."""
 
     name: ClassVar[str]
-    is_robust: ClassVar[bool]  # whether one wrong label has a bounded loss
+    is_robust: ClassVar[bool]  # whether the loss of a row is bounded, even if its label is wrong
     is_usual: ClassVar[bool] = False  # whether names of recipes omit this loss
     default_ridge: ClassVar[float]  # this ridge was best for single fits on many noisy datasets
-    starts_from: ClassVar["Loss | None"] = None  # the start is a fit with this loss; None if convex
+    starts_from: ClassVar["Loss | None"] = None  # loss of the fit for the start; None if convex
 
     @property
     def is_convex(self) -> bool:
@@ -133,22 +135,22 @@ class Loss(ABC):
     ) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        If the logits are already stored with the rows, pass `stored=True`: it takes half a pass.
+        If the logits are already stored with the rows, pass `stored=True` to save half a pass.
         """
 
     def scale_at_zero(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return the size of the gradient at zero coefficients, relative to cross-entropy."""
+        """Return the gradient's norm at zero coefficients, divided by that of cross-entropy."""
         return 1.0
 
     @abstractmethod
     def along(self, problem: FitProblem) -> Kernel | None:
         """Return a kernel of solve.loss_kernels that computes the loss along a direction.
 
-        Return None if the loss of a row needs more than its logits and stored columns.
+        Return None if the loss of a row depends on more than its logits and stored columns.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
-        """Convert an evaluation for other targets to this problem; None if it needs a pass."""
+        """Convert an evaluation for other targets to this problem; None if this needs a pass."""
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -158,7 +160,7 @@ class Loss(ABC):
 
 @dataclass(frozen=True)
 class CrossEntropy(Loss):
-    """Cross-entropy with any targets, which enter through their moment."""
+    """Cross-entropy, which depends on the targets only through their moment."""
 
     name = "ce"
     is_robust = False
@@ -207,7 +209,7 @@ class CrossEntropy(Loss):
 
 @dataclass(frozen=True)
 class GeneralizedCrossEntropy(Loss):
-    """Generalised cross-entropy: one wrong label has a bounded loss. Not convex."""
+    """Generalised cross-entropy: the loss of a row is bounded. The objective is not convex."""
 
     gce_power: float = USUAL_POWER
 
@@ -238,7 +240,7 @@ class GeneralizedCrossEntropy(Loss):
         )
 
     def scale_at_zero(self, n_classes: int) -> float:
-        """Return p^q at p = 1/K: the size of the gradient there, relative to cross-entropy."""
+        """Return p^q at p = 1/K: the gradient's norm there, divided by that of cross-entropy."""
         return float(n_classes**-self.gce_power)
 
     def along(self, problem: FitProblem) -> Kernel | None:
@@ -261,9 +263,9 @@ class LossParameters:
 
 
 def make_loss(argument: str, name: str, parameters: LossParameters) -> Loss:
-    """Return the loss called `name`, with the values of the probe's parameters in its fields.
+    """Return the loss called `name`; its fields get the values of the probe's parameters.
 
-    `argument` is the parameter of the probe that was set to `name`.
+    `argument` is the name of the parameter that the user set to `name`, for error messages.
     """
     kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
     power = check_within("gce_power", parameters.gce_power, LEAST_POWER, 1)
@@ -276,20 +278,20 @@ def make_loss(argument: str, name: str, parameters: LossParameters) -> Loss:
 
 
 def loss_from_json(record: dict[str, Any]) -> Loss:
-    """Return the loss that `to_json` wrote; other input may raise any exception."""
+    """Return the loss that `to_json` wrote; other input can raise any exception."""
     parameters = dict(record)
     return LOSSES[parameters.pop("name")](**parameters)
 
 
 def _class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the mean row of each class, from its weighted sum and weight."""
+    """Return the mean row of each class, from the weighted sum and total weight of its rows."""
     return np.asarray(moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis])
 
 
 def pose(
     coordinates: Coordinates, loss: Loss, targets: Targets, l2: float, last: Evaluation | None
 ) -> FitProblem:
-    """Return the problem of a round; `last` is the end of the previous round, if any."""
+    """Return the problem of a round; `last` is the evaluation that ended the previous round."""
     rows = coordinates.rows
     penalty = np.full(len(coordinates.axes.variances), l2)
     if rows.intercept:

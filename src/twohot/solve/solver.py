@@ -1,8 +1,9 @@
 """Minimise an objective by preconditioned L-BFGS; run a sequence of fits on the same rows.
 
-The curvature comes from solve.curvature: a model, corrected by past steps. The tolerance is
-relative to the gradient at zero coefficients of the same fit. An absolute tolerance would stop late
-rounds at zero, because their targets are nearly uniform.
+The curvature comes from solve.curvature: a model, corrected by past steps. The relative gradient is
+the norm of the gradient, divided by its norm at zero coefficients in the same fit. The tolerance is
+for the relative gradient. An absolute tolerance would stop late rounds at zero, because their
+targets are nearly uniform. A pass is two matrix products with all rows.
 """
 
 from collections.abc import Callable
@@ -19,27 +20,27 @@ from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import Evaluation, FitProblem, Loss, pose
 from twohot.solve.steps import KEPT_LOGITS, choose_steps
 
-# Called after every step, with the steps, passes and relative gradient of the fit so far.
+# Called after every step, with the number of steps, the number of passes and the relative gradient.
 Callback: TypeAlias = Callable[[int, float, float], None]
 
 # After a shortened step, class-wise pairs are not used for this many steps, because the curvature
 # changes too fast for them. Without this pause, fits with a small penalty stall.
 PAUSE = 3
 
-# A relative gradient below this may be only rounding error. From then on, a fit stops after
-# PATIENCE steps without a clearly smaller gradient.
+# A relative gradient below this can consist of rounding errors only. Once it is so small, a fit
+# stops after PATIENCE steps without a clearly smaller gradient.
 FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
 MOST_TRIALS = 25  # lengths tried per step, each shorter; 0.1²⁵ of a step is negligible
-FEW_TRIALS = 4  # lengths tried if the gradient may be only rounding error
+FEW_TRIALS = 4  # lengths tried if the relative gradient has been below FLOOR
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
     """Tolerance, limits and start of a fit."""
 
-    tol: float  # tolerance of the gradient, relative to its norm at zero
+    tol: float  # tolerance of the relative gradient
     max_iter: int  # maximum number of steps
     start: str | FloatArray = "teacher"  # "teacher", "zero" or coefficients, see Solver.fit
     min_iter: int = 0  # minimum number of steps, even if the start is within the tolerance
@@ -51,8 +52,8 @@ class Solution:
     """The result of a fit, and whether it reached the tolerance."""
 
     evaluation: Evaluation  # at the end
-    n_iter: int  # number of directions
-    gradient_norm: float  # relative to the norm of the gradient at zero
+    n_iter: int  # number of search directions
+    gradient_norm: float  # the relative gradient at the end
     converged: bool
 
 
@@ -65,7 +66,7 @@ def minimize(
 ) -> Solution:
     """Minimise the objective of a problem from an evaluated start.
 
-    Without a start, the fit begins after one step from zero (solve.first_step).
+    If `start` is None, the fit starts after one step from zero coefficients (solve.first_step).
     """
     passes_before, at_zero = problem.rows.n_passes, problem.gradient_at_zero()
     scale = float(np.linalg.norm(at_zero))
@@ -81,9 +82,9 @@ def minimize(
         while norm > tol or n_iter < settings.min_iter:
             if n_iter == settings.max_iter or stalled == PATIENCE:
                 break
-            # 1. A direction from the curvature measured so far.
+            # 1. Compute a direction from the curvature measured so far.
             direction = -history.solve(here.gradient, metrics)
-            # 2. A step along it.
+            # 2. Take a step along the direction.
             at_floor = smallest <= FLOOR[problem.rows.dtype]
             there, shortened = steps.take(here, direction, FEW_TRIALS if at_floor else MOST_TRIALS)
             n_iter += 1
@@ -92,7 +93,7 @@ def minimize(
                     break
                 history.forget()
                 continue
-            # 3. The curvature measured by the step.
+            # 3. Store the curvature that the step measures.
             metrics = metrics_at(problem, there)
             history.pause = PAUSE if shortened and history.pairs else max(0, history.pause - 1)
             step, change = there.coef - here.coef, there.gradient - here.gradient
@@ -109,13 +110,16 @@ def minimize(
 # Several fits on the same rows --------------------------------------------------------------------
 
 # Tolerance of a fit that is only the start for a fit with another loss. The second fit ends at the
-# same point as from the exact optimum of the first, and the total number of passes is smaller.
+# same point as if the first fit were exact, and the total number of passes is smaller.
 START_TOLERANCE = 3e-2
 
 
 @dataclass(eq=False)
 class Solver:
-    """Fits on the same rows; a fit reuses the curvature of the last fit with the same penalty."""
+    """Solver of several fits on the same rows.
+
+    A convex fit reuses the curvature measured by the last convex fit, if the penalty is the same.
+    """
 
     coordinates: Coordinates
     settings: Settings
@@ -126,15 +130,15 @@ class Solver:
     def fit(
         self, loss: Loss, targets: Targets, l2: float, last: Evaluation | None = None
     ) -> Solution:
-        """Fit some targets; `last` is the end of the previous round, if any.
+        """Fit targets; `last` is the evaluation at the end of the previous round, or None.
 
         If the loss is convex, the fit starts from the previous round, or in the first round from
-        coefficients in the settings. If the gradient there is larger than at zero, it starts one
-        step from zero instead.
+        the coefficients in the settings. If there is no such start, or if the gradient there is
+        larger than at zero, the fit starts one step from zero instead.
 
-        If the loss is not convex, the result depends on the start, and the settings choose it.
-        "teacher" starts from the previous round. The first round has none: it starts from a fit to
-        the same targets with the loss `starts_from`.
+        If the loss is not convex, the result depends on the start, so the settings choose the
+        start: coefficients, "zero" or "teacher". "teacher" starts from the previous round. In the
+        first round, it starts from a fit to the same targets with the loss `starts_from`.
         """
         problem, start = pose(self.coordinates, loss, targets, l2, last), self.settings.start
         history = History(problem.rows.dtype)
@@ -157,7 +161,7 @@ class Solver:
         return minimize(problem, problem.evaluate(coef), self.settings, history, self.callback)
 
     def _convex_start(self, problem: FitProblem, last: Evaluation | None) -> Evaluation | None:
-        """Return the evaluated start of a convex fit; None if one step from zero is better."""
+        """Return the evaluated start of a convex fit; None: start one step from zero."""
         start = None
         if last is not None:
             start = problem.loss.evaluate_known(problem, last)
@@ -170,5 +174,5 @@ class Solver:
 
 
 def _centred(start: FloatArray) -> FloatArray:
-    """Return coefficients less their mean over the classes, which changes no output."""
+    """Return coefficients minus their mean over the classes, which changes no output."""
     return np.asarray(start - start.mean(axis=0))

@@ -1,7 +1,8 @@
 """Step lengths along a direction: one length for all classes, or one per class.
 
-With one length for all classes (`WholeSteps`), every trial takes a pass over the rows. With one
-length per class (`ClassSteps`), lengths are found without a pass, from the logits of all rows.
+With one length for all classes (`WholeSteps`), every length that is tried takes a pass over the
+rows. With one length per class (`ClassSteps`), lengths are found without a pass, from the logits of
+all rows. A length of one is a step by the whole direction.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,15 +18,17 @@ from twohot.solve.curvature import class_inner
 from twohot.solve.loss_kernels import CHANGE, LOGITS
 from twohot.solve.losses import Evaluation, FitProblem
 
-# A step is too long if the slope at its end exceeds this fraction of the slope at its start. Other
-# line searches are stricter, but one more trial costs a pass, which is more than it saves.
+# A step is too long if the slope at its end is positive, and larger than this fraction of the
+# absolute slope at its start. Other line searches are stricter, but trying one more length costs a
+# pass, which is more than it saves.
 STEEPEST_END = 0.9
 
-# Directions ignore that classes compete for rows, so steps of a convex fit are too long by a factor
-# that changes slowly. FIRST_LENGTH is the first guess of the right length (after the step from
-# zero, see solve.first_step). NEWEST is the weight of the newest step in later guesses. Steps of a
-# fit that is not convex are too long and too short alternately. If the root mean square of the
-# logits is below SMALL_LOGITS, outputs are nearly 1/K, and classes do not compete.
+# Directions do not fully account for the coupling of classes (the outputs of a row sum to one). So
+# steps of a convex fit are too long by a factor that changes slowly. FIRST_LENGTH is the first
+# guess of the right length (after the step from zero, see solve.first_step). NEWEST is the weight
+# of the newest step in later guesses. If a fit is not convex, steps are too long and too short
+# alternately, and the guess is one. If the root mean square of the logits is below SMALL_LOGITS,
+# outputs are nearly 1/K, the coupling is weak, and the first guess is one too.
 FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
 SHORTEST = 0.3  # minimum of the guessed length
@@ -36,12 +39,12 @@ VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
 @dataclass(eq=False)
 class WholeSteps:
-    """One length for all classes: that of recent steps, shortened if the objective increases."""
+    """One length for all classes: the usual length of recent steps, shortened if it is too long."""
 
     problem: FitProblem
-    # A class uses a pair (see solve.curvature) if its measured curvature is at least this fraction
-    # of the curvature in its metric. If classes are coupled, the measured curvature may be smaller:
-    # steps would then be too long.
+    # A class uses a pair (see solve.curvature) if its measured curvature exceeds this fraction of
+    # the curvature in its metric. Coupling between classes can make the measured curvature much
+    # smaller. With such a pair, steps would be too long.
     least_class_curvature: float = 0.3
     usual_length: float | None = None  # first trial length; None before the first step
 
@@ -55,8 +58,7 @@ class WholeSteps:
         """Return the evaluation after a step, and whether the step had to be shortened.
 
         The evaluation is None if no step along the direction decreases the objective. A step is
-        accepted if the value has not increased, and the slope at its end is not too large. (The
-        value can only increase at a small slope if the objective is not convex.)
+        accepted if the objective has not increased, and the slope at its end is not too large.
         """
         slope = float(np.vdot(here.gradient, direction))
         if slope >= 0:
@@ -86,12 +88,12 @@ class WholeSteps:
 #
 #     loss(t) + fixed · t + ½ Σ_k bend_k t_k².
 #
-# These terms are the mean loss at the logits, the linear terms of the coefficients, and the
-# penalty.
+# The first term is the mean loss at the logits. The second term is linear, from the targets and
+# the penalty. The third term is quadratic, from the penalty.
 
 MOST_LOOKS = 6  # evaluations along a direction; one is usually enough
 MOST_SHORTER = 25  # evaluations until the objective decreases; 0.4²⁵ of a step is negligible
-GOOD_SLOPE = 0.2  # the search ends if the slopes have decreased to this fraction
+GOOD_SLOPE = 0.2  # the search ends when the norm of the slopes has decreased to this fraction
 SHORTER = 0.4  # factor that shortens a step which increases the objective
 
 
@@ -149,10 +151,10 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 #
 # is known for any t, because the logits are Z + (X Dᵀ) diag(t). Newton's method on these K lengths
 # accounts for the coupling between the classes, which a model per class cannot. One more product
-# gives the gradient at the new outputs. So every step takes exactly one pass, and each class moves
-# by its best length.
+# gives the gradient at the new outputs. So every step takes exactly one pass, and each class has
+# its best length.
 #
-# At the end of a fit that is not convex, only the coefficients of a few classes still change. There
+# At the end of a fit that is not convex, only the coefficients of a few classes still change. Then
 # one length per class saves passes, even if the search for lengths takes as long as a pass.
 
 # Logits of all rows are stored if they take at most this many bytes. Their change along a direction
@@ -183,9 +185,10 @@ MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 @contextmanager
 def choose_steps(problem: FitProblem, most_bytes: int, tol: float) -> Iterator[WholeSteps]:
-    """Yield the steps of a fit: one length per class if logits can be stored, else one for all.
+    """Yield the steps of a fit: one length per class if this saves passes, else one for all.
 
-    `tol` is the relative gradient that the fit is to reach.
+    `most_bytes` is the memory for the logits of all rows. `tol` is the tolerance of the fit for the
+    gradient, relative to its norm at zero coefficients.
     """
     rows = problem.rows
     n_bytes = rows.n_samples * rows.n_classes * rows.dtype.itemsize
@@ -215,7 +218,7 @@ class ClassSteps(WholeSteps):
     logits: Rows | None = None  # of all rows; None before the first step with one length per class
 
     def begin(self, coef: FloatArray) -> Evaluation:
-        """Return the evaluation at the start, and store the logits there if they are needed."""
+        """Return the evaluation at the start; store the logits if the first step needs them."""
         if self.below < np.inf:
             return super().begin(coef)
         self.logits = self._store_logits(coef)
