@@ -118,7 +118,7 @@ def test_rejects_outputs_that_are_no_place_for_parts(source, probe, tmp_path):
         return refused("predict", probe, source, "-o", output, "--quiet", *more)
 
     for inside in (source, source / "predictions"):
-        assert "and would be read as a part of it: choose a folder next to it" in said(inside)
+        assert "and would be read as data of this source: choose a path outside of" in said(inside)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").touch()
     assert "holds 'notes.txt', which twohot did not write" in said(tmp_path / "mine")

@@ -51,7 +51,8 @@ def test_predicts_new_photos_from_their_features(probe):
     assert said.splitlines() == [
         "Columns: id: path below new",
         "new.features has 4 rows of 90 features, no labels. 4 items went through the model.",
-        "Next: predict its rows with `twohot predict` and a probe of this backbone.",
+        "Next: run `twohot predict` on this file, with a probe that was fitted on features of "
+        "the same backbone.",
     ]
     names = [f"new/{number}.png" for number in range(4)]
     assert predicted(probe, "new.features") == dict(zip(names, NEW, strict=True))
