@@ -156,7 +156,7 @@ audit narrow.csv -o out --probe p.safetensors | was fitted on 6
 audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both set
 audit table.csv -o out --images . | --images=. needs image paths
 audit table.csv -o out --group-column none | --group-column='none' is missing
-audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in the cells
+audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in these
 audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
 audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
 audit table.csv -o out --checked outside.csv | --checked has 'yak' for row '1', which is neither
@@ -241,8 +241,8 @@ fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "w
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
 fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
 fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
-fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download it
-evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download it
+fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download the
+evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download the
 predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install
 demo -o none | has files that are not from a demo
 demo --noise 1.5 | --noise

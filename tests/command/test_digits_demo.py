@@ -96,7 +96,8 @@ def test_writes_an_audit_with_a_picture_of_every_digit(output, data, folder):
     assert (found & wrong).sum() > 0.9 * wrong.sum()
     assert (
         f"Audit: {found.sum()} labels flagged, including {(found & wrong).sum()} of the "
-        f"{wrong.sum()} wrong labels. The suggestion is right for {(found & right).sum()} flagged labels."
+        f"{wrong.sum()} wrong labels. The suggestion is right for "
+        f"{(found & right).sum()} flagged labels."
     ) in output
     assert f"Review the flagged labels in a browser: {folder / 'report.html'}" in output
     for place in (0, 1256):

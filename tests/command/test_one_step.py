@@ -152,7 +152,10 @@ LETTERS_TOLD = (
     [
         (["other.csv"], LETTERS_TOLD),
         (["."], ". is a folder of images, but p.safetensors was fitted on features of texts"),
-        (["other.csv", "--item-column", "no"], "--item-column='no' is not a column of other.csv: pass"),
+        (
+            ["other.csv", "--item-column", "no"],
+            "--item-column='no' is not a column of other.csv: pass",
+        ),
         (["gone.csv"], "gone.csv is not a file"),
     ],
     ids=["column", "folder", "no column", "gone"],
@@ -165,8 +168,8 @@ def test_a_probe_of_texts_rejects(tickets, arguments, message):
 
 LISTS_TEXTS = (
     "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features of "
-    "images, from 'pixels': pass a probe that was fitted on features of texts, or name the column of the "
-    "images by --item-column=…."
+    "images, from 'pixels': pass a probe that was fitted on features of texts, or name the column "
+    "of the images by --item-column=…."
 )
 
 
@@ -176,7 +179,10 @@ LISTS_TEXTS = (
         ("predict unknown.st new", "new is a folder, and unknown.st does not store its backbone"),
         ("predict old.st new", "backbone='pixels' has other weights than those"),
         ("predict p.safetensors tickets.csv", LISTS_TEXTS),
-        ("predict p.safetensors large", "large has 2880 features, but p.safetensors was fitted on 1440"),
+        (
+            "predict p.safetensors large",
+            "large has 2880 features, but p.safetensors was fitted on 1440",
+        ),
         ("evaluate p.safetensors photos --classes names.txt", "is for tables of features"),
         ("evaluate p.safetensors photos/cat", "by --labels=…, or have a sub-folder of images for"),
         ("evaluate p.safetensors list.csv", "by --labels=…, or choose the label column by --label"),

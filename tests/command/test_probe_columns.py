@@ -38,7 +38,7 @@ def folder(here, labels):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["age", *(f"x{i}" for i in range(5))], "other.csv has 'age' too and lacks 'x5'"),
+        (["age", *(f"x{i}" for i in range(5))], "other.csv also has 'age' and lacks 'x5'"),
         ([f"x{i}" for i in range(5)], "other.csv lacks 'x5'"),
     ],
 )
@@ -49,7 +49,7 @@ def test_rejects_other_columns(folder, labels, names, message, command):
     write_csv(folder / "other.csv", [*names, "label"], lines)
     before = everything(folder)
     said = refused(*words(command, "other.csv"))
-    fitted = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, and "
+    fitted = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, but "
     assert fitted + message in said
     assert "--feature-column" in said
     assert everything(folder) == before
