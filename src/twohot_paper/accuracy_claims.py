@@ -40,10 +40,12 @@ RECOVERABLE_ONLY = (
 )
 SETTINGS_RULE = (
     f"Confirmed if the statement holds in at least {NEARLY_ALL:.0%} of the settings (dataset, kind"
-    " of noise and rate; means over seeds). Otherwise, the widest condition is named under which it"
-    " does: a range of noise rates, or all kinds of noise or datasets in each of which it does. The"
-    f" condition must cover {COVERED:.0%} of the settings, and {FEWEST_COVERED} of each kind or"
-    f" dataset. Without one, the claim is not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
+    " of noise and rate; means over seeds). Otherwise, the verdict names the widest condition"
+    f" under which the statement holds in at least {NEARLY_ALL:.0%} of the settings: a range of"
+    " noise rates, or some kinds of noise or datasets, in each of which it holds in at least"
+    f" {NEARLY_ALL:.0%}. The condition must cover {COVERED:.0%} of the settings, and"
+    f" {FEWEST_COVERED} settings of each kind or dataset. Without such a condition, the claim is"
+    f" not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
 RULE = f"{SETTINGS_RULE} A verdict needs at least {FEWEST} settings."
 
@@ -83,7 +85,7 @@ def judge_settings(
     if len(judged) < fewest:
         finished = f"{len(judged)} of the settings that it needs are finished"
         return not_testable(f"{finished}, and a verdict needs at least {fewest}.{left_out}")
-    evidence = f"It holds in {_held(judged)} of {len(judged)} settings.{left_out}"
+    evidence = f"The statement holds in {_held(judged)} of {len(judged)} settings.{left_out}"
     shown = {"table": _table(judged, title), "basis": _basis(judged)}
     if _nearly_all_hold(judged):
         return verdict_if("", evidence, holds=True, **shown)

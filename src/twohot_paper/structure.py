@@ -287,9 +287,9 @@ class PairMaker(StructureMaker):
             tuple(rows),
         )
         notes = (
-            "The paper's numbers are of ResNet34 features; ± is the spread over pairs of rows.",
+            "The paper used ResNet34 features. ± is the standard deviation over pairs of rows.",
             "Superclasses are cut at 0.9 of the largest merge distance, as in the authors' code.",
-            "For noise and maps they are cut at 0.8.",
+            "For noise and maps, superclasses are cut at 0.8.",
         )
         return Made(tables={"correlations": table}, notes=self.notes(data, *notes))
 
@@ -312,7 +312,8 @@ CLUSTERS = (
     "If the ratio of distance to spread grows with the round, clusters form."
 )
 READINGS = (
-    "On raw features, the equivalent λ is ‖φ‖² times that of unit-norm features. Both are shown."
+    "On raw features, the equivalent λ is ‖φ‖² times that of unit-norm features. Both penalties are"
+    " shown."
 )
 
 

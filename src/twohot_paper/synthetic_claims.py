@@ -204,9 +204,9 @@ def judge_clusters(results: Results) -> ClaimVerdict:
     series = {kind: _of_rounds(of_kind, "scatter") for kind, of_kind in _at_half(results).items()}
     kept = [kind for kind, values in series.items() if (np.diff(values, axis=1) < 0).all()]
     means = {kind: values.mean(axis=0).round(3).tolist() for kind, values in series.items()}
-    table = _by_round("Scatter inside classes, per that between class means", means)
+    table = _by_round("Scatter inside classes, divided by the scatter of class means", means)
     shown = _listed({kind: f"{row[0]:.2f} to {row[-1]:.2f}" for kind, row in means.items()})
-    evidence = f"Scatter inside classes per scatter of class means, first to last round: {shown}."
+    evidence = f"Scatter inside classes / scatter of class means, first to last round: {shown}."
     return _on_matrices(kept, evidence, table)
 
 
@@ -227,11 +227,16 @@ def judge_spread(results: Results) -> ClaimVerdict:
     means = spreads.mean(axis=0)
     columns = ("output at", *(f"t = {t}" for t in range(1, n_rounds + 1)))
     rows = [(k, *row.round(4).tolist()) for k, row in zip(labels.values(), means, strict=True)]
-    table = Table("Standard deviation over samples, mean of all perturbed draws", columns, (*rows,))
+    table = Table(
+        "Standard deviation of outputs over samples, mean over the draws of perturbed matrices",
+        columns,
+        (*rows,),
+    )
     evidence = (
         f"Standard deviation of the output at the label of clean samples: {means[0, 0]:.3f},"
         f" {means[0, 1]:.3f}, … {means[0, -1]:.3f} in rounds 1, 2, … {n_rounds}, mean of"
-        f" {len(found)} perturbed draws (in the block model samples of a kind do not differ)."
+        f" {len(found)} perturbed draws (in the block model, samples with equal labels have equal"
+        " outputs)."
     )
     condition = f"t ≥ {first}, the spread of round {first} being larger than of round {first - 1}"
     early = first <= (n_rounds + 1) // 2

@@ -184,7 +184,10 @@ class SyntheticEigenvalues(MatrixMaker):
             name: np.array([(each**t).mean(axis=0) for t in range(1, self.n_rounds + 1)])
             for name, each in factors.items()
         }
-        note = f"Perturbed: means over {len(self.seeds)} draws; of complex ones the modulus."
+        note = (
+            f"Perturbed matrices: means over {len(self.seeds)} draws. "
+            "If eigenvalues are complex, the modulus is shown."
+        )
         name = "eigenspectrum"
         figure = eigenvalue_figure(powers, self.setting.n_classes)
         return Made({name: figure}, {name: self._table(factors)}, (note,))
