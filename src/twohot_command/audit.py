@@ -61,8 +61,8 @@ def audit(
     probe: Annotated[
         Path | None,
         Option(
-            help="File of a fitted probe, whose predictions replace those of AutoProbe. Do not fit "
-            "it on these rows."
+            help="File of a fitted probe, used instead of AutoProbe. If the probe was fitted on "
+            "these rows, it is cross-validated."
         ),
     ] = None,
     checked: Annotated[
@@ -82,8 +82,8 @@ def audit(
     draw_check: Annotated[
         float | None,
         fraction(
-            "Draw rows that you check for `twohot certify`. On average, at most this fraction of "
-            "the labels in its list is right (false discovery rate)."
+            "Draw rows that you check, so that `twohot certify` can list wrong labels. On average, "
+            "at most this fraction of the listed labels is right (false discovery rate)."
         ),
     ] = None,
     gate: Gate,

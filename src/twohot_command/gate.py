@@ -46,7 +46,8 @@ class Gate:
         str | None,
         Option(
             metavar="<fraction>",
-            help="Exit with code 3 if the fraction of wrong labels is above this, such as 5%.",
+            help="Largest allowed fraction of wrong labels, such as 5%. If more labels are wrong, "
+            "the exit code is 3.",
         ),
     ] = None
     fail_on: Annotated[

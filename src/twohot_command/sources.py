@@ -103,7 +103,7 @@ class FeatureOptions:
     ] = None
     feature_column: Annotated[
         list[str] | None,
-        Option(help="Column of features, or a pattern such as 'e*'; repeat the option for more."),
+        Option(help="Column of features, or a pattern such as 'e*'; repeat it for more columns."),
     ] = None
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None
     item_column: Annotated[
@@ -200,7 +200,9 @@ class TableOptions(FeatureOptions):
     ] = False
     split: Annotated[
         str | None,
-        Option(help="Name of the split to use, or all for all rows; by default train."),
+        Option(
+            help="Name of the split to use, or all for all rows; by default train if it exists."
+        ),
     ] = None
 
     @property

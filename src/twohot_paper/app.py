@@ -94,7 +94,10 @@ def reproduce(
     ] = None,
     seeds: Annotated[
         int | None,
-        Option(min=1, help="Number of draws of noisy labels for real data; by default 3."),
+        Option(
+            min=1,
+            help="Number of draws of noisy labels for real data; by default as in the paper (3).",
+        ),
     ] = None,
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of parallel runs.")] = 1,
     records_only: Annotated[

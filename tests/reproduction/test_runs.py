@@ -145,7 +145,7 @@ def test_lines_may_be_removed_by_hand(log: Log) -> None:
     [
         (
             b"a,b\n1,2\n",
-            "line 1 is not the record of a run: pass another log, or move this one away",
+            "line 1 is not the record of a run: pass another log, or move this file away",
         ),
         (b"[1]\n", "line 1 is not the record of a run"),
         (b"a table without an end", "the last line is not the record of a run"),
@@ -226,8 +226,8 @@ def test_failures_are_recorded_and_repeated(log: Log, expected: Results, n_jobs:
 def test_results_that_are_not_json_are_failures(log: Log) -> None:
     (record,) = run_plan(PLAN[:1], log, lambda _: {"share": float("nan")})
     assert record.error == (
-        "ArgumentError: nan of type float is not a JSON value: write it as a number, a text, None, "
-        "or a list or dict of them."
+        "ArgumentError: nan of type float is not a JSON value: use finite numbers, texts, None, "
+        "and lists or dicts of these types."
     )
     assert unfinished(PLAN[:1], log) == PLAN[:1]
 
