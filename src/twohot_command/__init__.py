@@ -19,7 +19,7 @@ NOTHING_LOST = "Interrupted. No file is incomplete: run the command again."
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Exit with one sentence if the user interrupts the body, or if an import in it fails."""
+    """Exit with one sentence if the user interrupts the body of `with`, or if an import fails."""
     try:
         yield
     except KeyboardInterrupt:

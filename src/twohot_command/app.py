@@ -1,4 +1,4 @@
-"""Build the parser of a command from its function; imported only when the command runs."""
+"""Build the parser of a command from its function. A command imports this module when it runs."""
 
 import inspect
 import re
@@ -77,7 +77,7 @@ OTHER_NAMES = {
 
 @contextmanager
 def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator[None]:
-    """Print an error of the body as one sentence, and exit with code 1.
+    """Print an error that the body of `with` raises as one sentence, and exit with code 1.
 
     `write(name, value)` formats an argument that the error names.
     """
@@ -179,7 +179,7 @@ def _placeholder(value_type: Any) -> str | None:
 
 
 def _function(name: str) -> Any:
-    """Return the function that defines a command, from this package or from an extra."""
+    """Return the function that defines a command, from this package or an optional package."""
     if name not in OF_EXTRAS:
         return getattr(import_module(f"twohot_command.{OTHER_MODULES.get(name, name)}"), name)
     try:
@@ -192,7 +192,7 @@ def _function(name: str) -> Any:
 
 
 def examples_of(name: str) -> tuple[str, ...]:
-    """Return the examples at the end of the help of a command, from EXAMPLES in its module.
+    """Return the examples of a command, which its help shows; they are EXAMPLES of its module.
 
     The tests run the examples of all commands one after another. In the examples, `tickets.csv` has
     the columns text and label, and `photos/` has one sub-folder of images per class.

@@ -56,7 +56,7 @@ DEFAULT_OUTPUT = "reviewed.csv"
 # page for their final decisions.
 DISPUTED = ".disagreements.csv"
 SETTLE_PAGE = ".settle.html"
-# Files of the audit that are needed to apply decisions again, and are never replaced.
+# Files of the audit that a later `twohot apply` needs, so they are never replaced.
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
 EXAMPLES = (
@@ -93,8 +93,9 @@ def apply(
     accept_all: Annotated[
         float | None,
         fraction(
-            "Also accept the suggestions of undecided rows in which both probabilities, that the "
-            "label is wrong and that the suggestion is right, are at least this number."
+            "Also accept the suggestions of rows without a decision, if the probability that the "
+            "label is wrong and the probability that the suggestion is right are both at least "
+            "this number."
         ),
     ] = None,
     to: Annotated[
@@ -252,7 +253,7 @@ def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
 
 
 def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> str:
-    """Sort a user's images by class; return text on the result."""
+    """Link or copy the user's images into a folder per class; return text on the result."""
     made = write_sorted_folder(to, target, rows, applied)
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
     done = f": {counted(made.n_images, 'image')}, {how}"

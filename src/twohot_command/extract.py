@@ -1,4 +1,4 @@
-"""`twohot extract`: compute features of images or texts, for a file or for a fitted probe."""
+"""`twohot extract`: compute features of images or texts. Other commands also use this module."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -64,7 +64,7 @@ class _RecentRate(ProgressColumn):
 def extracting(
     backbone: str, n_items: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[ExtractionProgress], None]]:
-    """Show the progress of an extraction; yield a function to call with each new progress."""
+    """Show the progress of an extraction; yield a function to call with the progress."""
     columns = (_RecentRate(), TimeRemainingColumn())
     bar = progress_bar("{task.description}", *columns, get_time=clock)
     with shown(bar, quiet=quiet):
@@ -84,7 +84,7 @@ def extracting(
 
 
 def _say_items(items: LabelledItems) -> None:
-    """Print the roles of the columns, and which files of a folder were not taken."""
+    """Print the roles of the columns, and the files of a folder that were left out."""
     if items.columns:
         say(f"Columns: {items.columns}")
     for line in not_taken_notes(items.not_taken):

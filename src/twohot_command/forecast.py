@@ -96,7 +96,7 @@ def _print_advice(
 
 
 def _print_details(found: Forecast) -> None:
-    """Print the evidence with its limits, the estimates, the candidates and the weakest classes."""
+    """Print the evidence, the estimates, the candidates, and classes with the smallest margins."""
     for sentence in (*found.advice.evidence, *found.advice.cautions):
         say(f"- {sentence}")
     correlation, noise, theory = found.correlation, found.noise, found.theory

@@ -1,6 +1,7 @@
 """Commands for data larger than memory: workers of a cluster, outputs in parts, and checkpoints.
 
-A part is one Parquet file of an output folder. An interrupted output continues with the next part.
+A part is one Parquet file of an output folder. The run after an
+interruption writes only the missing parts.
 """
 
 import hashlib
@@ -159,7 +160,7 @@ class Audited(NamedTuple):
 
 
 def exceeds_memory(table: FeatureTable) -> bool:
-    """Return whether an audit in memory would be too large: its logits and prepared features."""
+    """Return whether the logits and the prepared features of an audit need too much memory."""
     cells = min(table.n_rows * len(table.classes), SAMPLE_CELLS)
     n_bytes = 4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features)
     return n_bytes > SURELY_HELD and n_bytes > MEMORY_FRACTION * memory_limit()

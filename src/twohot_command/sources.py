@@ -92,7 +92,7 @@ ID_COLUMN_HELP = (
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
-    """The source and columns of a table of features, or of images or texts for a fitted probe."""
+    """Options for a table of features, or for images or texts if there is a fitted probe."""
 
     source: ItemsOrFeatures
     others: Annotated[
@@ -258,7 +258,7 @@ class TableOptions(FeatureOptions):
         return table
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
-        """Return the rows to use, by default the training rows; raise if none has a label."""
+        """Return the rows to use, by default the training rows; raise if no row has a label."""
         rows = table.rows_of_split(self.split)
         place = f"the {counted(len(rows), 'row')} of its split {self.split or TRAINING!r}"
         self._check_labelled(table.coded.take(rows), place)
@@ -317,7 +317,7 @@ class TrustedRowsOptions(TableOptions):
     ] = None
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
-        """Return the rows to use, by default the test rows; raise if none has a label."""
+        """Return the rows to use, by default the test rows; raise if no row has a label."""
         split = self.split or (TEST if TEST in table.split_names else ALL_ROWS)
         return super(TrustedRowsOptions, replace(self, split=split)).rows_of(table)
 

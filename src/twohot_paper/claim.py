@@ -88,7 +88,7 @@ class Claim:
         return f"{self.rule} {self.shared_rule}".strip()
 
     def judge(self, results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        """Return the verdict; if the claim could be tested, the verdict includes the advice."""
+        """Return the verdict, with the advice of the claim if the claim could be tested."""
         verdict = self.check(results, data)
         known = verdict.answer is not Answer.NOT_TESTABLE
         return replace(verdict, advice=self.advice) if known else verdict

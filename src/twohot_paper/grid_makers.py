@@ -59,7 +59,7 @@ class GainMaker(ProbeGrid, Maker):
     """Bars of the gains of some models over the paper's teacher, fitted on the same labels."""
 
     accuracy: str = "test"  # "test": accuracy on test rows; "training": on true training labels
-    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
+    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all datasets
     two_backbones: bool = False  # True: only files of equal rows from several backbones
 
     def __post_init__(self) -> None:

@@ -122,7 +122,7 @@ def expected_seconds(run: ProbeRun, data: DataSet) -> float:
 
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
-    """Return the labels of a run; the row of a true class in the corruption matrix draws them."""
+    """Return the labels of a run, drawn with the probabilities in the corruption matrix."""
     matrix = _corruption(data, run.corruption, run.noise_rate)
     classes = np.arange(data.n_classes)
     drawn = corrupt_labels(data.labels, matrix, random_state=run.seed, classes=classes)
@@ -137,7 +137,7 @@ def hold_out_fifth(given: IntArray, seed: int) -> tuple[IntArray, IntArray]:
 
 
 def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
-    """Return the fraction of lost training rows: another label is more frequent in their class.
+    """Return the fraction of lost training rows: rows whose class has a more frequent wrong label.
 
     The fraction follows from the corruption matrix. With symmetric noise of K classes, all rows are
     lost at noise rates above 1 - 1/K. With superclass noise, the rows of a superclass of s classes
@@ -210,7 +210,7 @@ ROUNDS = tuple(f"round {number}" for number in range(1, N_ROUNDS + 1))
 TEACHER, STUDENTS = ROUNDS[0], ROUNDS[1:]
 BLOCK_ROWS = 1024  # rows per block; larger blocks are hardly faster
 MAX_ITER = 2000
-KEPT_LOGITS = 2**27  # bytes: rows are in memory, and fits at the paper's penalty are long
+KEPT_LOGITS = 2**27  # maximum bytes of logits that the solver keeps, because fits are long
 
 # Generalised cross-entropy is flat if outputs are far from the targets. Tolerances are relative to
 # the gradient at zero, which is K^-q times the gradient of cross-entropy (.04 for 100 classes). So

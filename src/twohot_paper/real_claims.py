@@ -15,8 +15,8 @@ from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 
-# Two mean correlations are clearly different if their difference is at least this multiple of the
-# standard deviation over pairs of rows.
+# The evidence counts the datasets on which the difference of two mean correlations is at least this
+# multiple of the standard deviation over pairs of rows.
 CLEAR = 1.0
 
 NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # numbers of candidates
@@ -58,10 +58,10 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
 
 @rule("three-kinds-of-pairs")
 def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-    """Judge whether the mean correlation differs between the three kinds of pairs of rows.
+    """Judge whether the mean correlations of the three kinds of pairs of rows are ordered.
 
-    The two rows have the same class, the same superclass but not the same class, or two
-    superclasses.
+    Rows of the same class should correlate most, and rows of two superclasses least. Between them
+    are rows of two classes in the same superclass.
     """
     names = titles(data)
     found = {each.key: results.get(StructureRun(each.key)) for each in one_file_each(results, data)}

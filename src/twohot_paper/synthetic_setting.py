@@ -254,7 +254,7 @@ def _candidates(outputs: FloatArray, rule: str, seed: int) -> FloatArray:
     if rule != "random":
         return shares
     # A label above the tie has weight 1/2, and tied labels have less. If a small random number is
-    # added to each weight, the two largest are the label above the tie and a random tied label.
+    # added to each weight, the two largest are the label above the tie, if any, and random ones.
     jitter = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)
     chosen = np.argsort(shares + jitter, axis=1)[:, -2:]
     targets = np.zeros_like(shares)
