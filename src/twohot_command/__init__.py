@@ -1,7 +1,7 @@
-"""The command `twohot`. If the user interrupts it, even at the start, it prints one sentence.
+"""Start the command `twohot`; an interruption prints one sentence, even during the start.
 
-It is a separate package because importing `twohot` takes a second. This module handles an
-interruption of the import, and the list of commands is printed without the import.
+This package is separate from `twohot`, because importing `twohot` takes a second. `twohot --help`
+does without this import, and this module handles an interruption during the import.
 """
 
 import os
@@ -19,7 +19,7 @@ NOTHING_LOST = "Interrupted. No file is incomplete: run the command again."
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Exit with one sentence if the user interrupts the body, or if an import of the body fails."""
+    """Exit with one sentence if the user interrupts the body of `with`, or if an import fails."""
     try:
         yield
     except KeyboardInterrupt:
@@ -31,33 +31,38 @@ def interruptible() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-# With less address space than this (in bytes), loading may fail inside OpenBLAS, which then ends
-# the process. numpy and scipy map half of this space, and each BLAS thread reserves 40 MB.
+# With less address space than this (in bytes), OpenBLAS may end the process while it is loaded.
+# numpy and scipy map half of this space, and each BLAS thread reserves 40 MB.
 LEAST_SPACE = 2**30
-# With less address space than this, one thread is used.
+# With less address space than this (in bytes), one thread is used.
 SMALL_SPACE = 2**32
-THREADS = ("OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")  # variables for BLAS and for twohot
+THREADS = ("OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")  # environment variables
 
 
 def fit_address_space() -> None:
     """Exit if the address space is too small for the imports; use one thread if it is small."""
     try:
         resource: Any = import_module("resource")
-    except ImportError:  # not on every system
+    except ImportError:  # Windows has no such module
         return
     space = resource.getrlimit(resource.RLIMIT_AS)[0]
     if space == resource.RLIM_INFINITY or space >= SMALL_SPACE:
         return
     if space < LEAST_SPACE:
-        needed = f"twohot needs {LEAST_SPACE >> 20} MB of address space"
-        sys.stderr.write(f"Error: {needed}, and may use {space >> 20}: raise it by ulimit -v.\n")
+        problem = f"twohot needs {LEAST_SPACE >> 20} MB of address space"
+        problem += f", but the limit is {space >> 20} MB"
+        advice = f"raise the limit by `ulimit -v {LEAST_SPACE >> 10}`."
+        sys.stderr.write(f"Error: {problem}: {advice}\n")
         raise SystemExit(1)
     for name in THREADS:
         os.environ.setdefault(name, "1")
 
 
 class Notes:
-    """A stream for progress and notes; after a write error, such as a full disk, it is silent."""
+    """A stream for progress and notes; after a write error, nothing more is written.
+
+    A full disk is an example of such an error.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -74,7 +79,7 @@ class Notes:
         self._tried(self._stream.flush)
 
     def _tried(self, call: Callable[..., Any], *arguments: str) -> Any:
-        """Call a function; after an error, connect the stream to nothing."""
+        """Call a function of the stream; after an error, redirect the stream to the null device."""
         try:
             return call(*arguments)
         except OSError:
@@ -85,7 +90,10 @@ class Notes:
 
 
 def _open_streams() -> None:
-    """Prevent errors of the output: replace characters that it lacks, ignore failed notes."""
+    """Prevent errors while text is printed.
+
+    Characters that the terminal cannot show are replaced. Notes that cannot be written are ignored.
+    """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

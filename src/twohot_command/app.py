@@ -1,4 +1,4 @@
-"""Build the parser of a command from its function; imported only when the command runs."""
+"""Build the parser of a command from its function. A command imports this module when it runs."""
 
 import inspect
 import re
@@ -22,7 +22,7 @@ from twohot_command.terminal import say
 
 
 def with_option_records(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command function with the fields of its option records as parameters.
+    """Return the command function, but with a parameter for each field of its option records.
 
     An option record is a parameter whose type is a dataclass, such as `options: TableOptions`.
     """
@@ -62,7 +62,7 @@ def _parameter(entry: "Field[Any]") -> inspect.Parameter:
 
 # Errors that a user can fix. Other errors are bugs and are shown with a traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
-# Arguments of Python functions whose option has another name, with the name of the option.
+# Names of arguments of Python functions, with the names of their options if these differ.
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
@@ -77,7 +77,7 @@ OTHER_NAMES = {
 
 @contextmanager
 def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator[None]:
-    """Print an error of the body as one sentence, and exit with code 1.
+    """Print an error that the body of `with` raises as one sentence, and exit with code 1.
 
     `write(name, value)` formats an argument that the error names.
     """
@@ -117,7 +117,7 @@ def _message(error: Exception, write: Callable[[str, object], str]) -> str:
 def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
     """Return a function that formats an argument and its value as they are typed in a shell.
 
-    If the command has no such option, the function uses Python syntax.
+    An argument that is no option of the command is formatted in Python syntax.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
     return write
 
 
-# Commands that are defined in the module of another command.
+# Commands that are defined in the module of another command, with the name of that module.
 OTHER_MODULES = {"review": "certify", "verify": "certify"}
 # What the help shows for a value of each type.
 PLACEHOLDERS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
@@ -152,7 +152,7 @@ LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "ma
 
 
 def command_function(name: str) -> Callable[..., None]:
-    """Return the function of a command; its parameters are the options, its errors are printed."""
+    """Return the function of a command, which prints its errors; its parameters are the options."""
     command = with_option_records(_function(name))
     for parameter in inspect.signature(command).parameters.values():
         value_type, declared = get_args(parameter.annotation)
@@ -165,7 +165,7 @@ def command_function(name: str) -> Callable[..., None]:
         for argument in LOCAL:
             url = as_url(given.get(argument) or "")
             if "://" in url:
-                advice = "download it, and pass the path of the copy."
+                advice = "download the file or folder, and pass the path of the copy."
                 raise ArgumentError({argument: url}, "is not a local path", advice)
         command(**given)
 
@@ -179,7 +179,7 @@ def _placeholder(value_type: Any) -> str | None:
 
 
 def _function(name: str) -> Any:
-    """Return the function that defines a command, from this package or from an extra."""
+    """Return the function that defines a command, from this package or an optional package."""
     if name not in OF_EXTRAS:
         return getattr(import_module(f"twohot_command.{OTHER_MODULES.get(name, name)}"), name)
     try:
@@ -192,10 +192,10 @@ def _function(name: str) -> Any:
 
 
 def examples_of(name: str) -> tuple[str, ...]:
-    """Return the examples at the end of the help of a command, from EXAMPLES in its module.
+    """Return the examples of a command, which its help shows; they are EXAMPLES of its module.
 
-    The tests run the examples of all commands in one session. `tickets.csv` has the columns text
-    and label. `photos/` has one sub-folder of images per class.
+    The tests run the examples of all commands one after another. In the examples, `tickets.csv` has
+    the columns text and label, and `photos/` has one sub-folder of images per class.
     """
     module = import_module(_function(name).__module__)
     return tuple(line for line in module.EXAMPLES if line.startswith(f"twohot {name} "))

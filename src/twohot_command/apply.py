@@ -49,12 +49,14 @@ from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
 from twohot_command.terminal import Force, Quiet, fraction, note, say, say_next
 
-# Default output in the folder of the audit. (corrected.csv there has the labels before a review.)
+# Default output in the folder of the audit. There, `twohot audit` wrote corrected.csv before the
+# review.
 DEFAULT_OUTPUT = "reviewed.csv"
-# Endings of the table of disagreements and of the page to settle them, next to the output.
+# Endings of two files next to the output: a table of the rows on which reviewers disagree, and a
+# page for their final decisions.
 DISPUTED = ".disagreements.csv"
 SETTLE_PAGE = ".settle.html"
-# Files of the audit that are needed to apply decisions again, and are never replaced.
+# Files of the audit that a later `twohot apply` needs, so they are never replaced.
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
 EXAMPLES = (
@@ -66,7 +68,10 @@ EXAMPLES = (
 def apply(
     decisions: Annotated[
         list[Path] | None,
-        Argument(help="Exported decisions, one CSV file per reviewer; optional with --accept-all."),
+        Argument(
+            help="CSV files of decisions that the report exported, one file per reviewer; optional "
+            "with --accept-all."
+        ),
     ] = None,
     *,
     output: Annotated[
@@ -74,30 +79,43 @@ def apply(
         Option(
             "--output",
             "-o",
-            help=f"File or folder to write; without --to, a CSV of labels ({DEFAULT_OUTPUT}).",
+            help="File or folder to write. Without --to, it is a CSV file of labels, by default "
+            f"{DEFAULT_OUTPUT} in the folder of the audit.",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
-        Option(help="Folder of the audit; by default that of the decisions, else this one."),
+        Option(
+            help="Folder of the audit; by default the folder of the first file of decisions if an "
+            "audit is there, else the current folder."
+        ),
     ] = None,
     accept_all: Annotated[
         float | None,
         fraction(
-            "Also accept suggestions that correct a wrong label with at least this probability."
+            "Also accept the suggestions of rows without a decision, if the probability that the "
+            "label is wrong and the probability that the suggestion is right are both at least "
+            "this number."
         ),
     ] = None,
     to: Annotated[
         Path | None,
-        Option(help=f"Your data to copy and correct: a {CORRECTABLE_ENDINGS} file, or a folder."),
+        Option(
+            help=f"Your data, of which a corrected copy is written: a {CORRECTABLE_ENDINGS} file, "
+            "a folder of images or a folder of Parquet files."
+        ),
     ] = None,
     label_column: Annotated[
         str | None,
-        Option(help="Column of labels in the --to file; by default the audited column."),
+        Option(help="Column of labels in the --to file; by default the column that was audited."),
     ] = None,
     drop_excluded: Annotated[
         bool,
-        Option("--drop-excluded", help="Leave out excluded rows, instead of removing their label."),
+        Option(
+            "--drop-excluded",
+            help="Leave out the rows that a reviewer excluded; by default they stay, without a "
+            "label.",
+        ),
     ] = False,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -119,7 +137,7 @@ def apply(
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
-    # Write disagreements next to the output, or in the audit's folder if the output is remote.
+    # Write the disagreements next to the output; if the output is a URL, in the audit's folder.
     place = folder / target.name if "://" in as_url(target) else target
     disputed = [place.with_name(f"{place.stem}{end}") for end in (DISPUTED, SETTLE_PAGE)]
     for path in disputed if merged.disputed else []:
@@ -136,7 +154,8 @@ def apply(
     elif container == "parts":
         about = {"report": fields["report"], "accept_all": accept_all}
         about["decisions"] = [file_digest(file) for file in files]
-        # The name of a report in parts depends only on the rows that it shows.
+        # A report on a table in parts shows only some rows, and its name depends on them alone. The
+        # record of the table identifies the whole audit.
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
         how: dict[str, Any] = {"force": force, "quiet": quiet}
         done = _correct_parts(to, target, (rows, applied), about, columns, **how)
@@ -146,15 +165,15 @@ def apply(
         done = _columns(write_corrected_file(to, target, rows, applied, **columns), applied, rows)
     say(_counts(applied, rows, left_out=drop_excluded or container == "images"))
     say(f"Written to {target}{done}")
-    if container == "images":  # its copy cannot be replaced
+    if container == "images":  # an existing copy of an image folder is never replaced
         target = target.with_name(f"{target.name}_settled")
     asked = {"audit": folder, "to": to, "output": target, "force": container != "images", **columns}
     asked |= {"accept_all": accept_all, "spreadsheet_safe": spreadsheet_safe}
     _say_merged(disputed, rows, merged, files, asked)
     _say_spellings(applied, rows)
     if drop_excluded and to is None and applied.excluded.any():
-        advice = "keep their label if you pass this file as --labels"
-        note(f"excluded rows {advice}; without --drop-excluded they lose it.")
+        kept = "excluded rows keep their label if you pass this file as --labels, because it has no"
+        note(f"{kept} line for them. Without --drop-excluded, they lose their label.")
 
 
 def _check_asked(
@@ -167,22 +186,22 @@ def _check_asked(
 ) -> None:
     """Raise if there are no decisions to apply, or if an option contradicts --to."""
     if not files and accept_all is None:
-        problem, advice = "there is nothing to apply", "pass decisions or {accept_all}."
+        problem, advice = "there is nothing to apply", "pass a decisions file or {accept_all}."
         raise ArgumentError("", problem, advice, accept_all=...)
     if to is None:
         return
     if spreadsheet_safe:
-        problem, advice = "copies your file unchanged", "leave {spreadsheet_safe} out."
-        raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
+        problem, advice = "changes only labels in the copy", "leave {spreadsheet_safe} out."
+        raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=True)
     if not to.exists() and "://" not in as_url(to):
-        raise ArgumentError({"to": to}, "does not exist", "pass your file or folder of images.")
+        raise ArgumentError({"to": to}, "does not exist", "check the path of your data.")
     if output is None:
-        problem, advice = "is copied to another path", "pass {output}."
+        problem, advice = "needs another path for the corrected copy", "pass {output}."
         raise ArgumentError({"to": to}, problem, advice, output=...)
 
 
 def _container_of(to: Path | None, fields: Mapping[str, Any]) -> str:
-    """Return what the user's data is in: "" (not given), "images", "parts" (Parquet) or "file"."""
+    """Return the kind of data at `to`: "images", "parts" (Parquet) or "file"; "" without `to`."""
     if to is None:
         return ""
     # If ids are paths, the source is a folder of images, even if it has Parquet files.
@@ -225,7 +244,8 @@ def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
     new = applied.classes[len(rows.classes) :]
     if written.new_classes != new:  # for a file with label positions
         numbers = zip(new, written.new_classes, strict=True)
-        done += f", where {', '.join(f'{name!r} is {number}' for name, number in numbers)}"
+        written_as = ", ".join(f"{name!r} is written as {number}" for name, number in numbers)
+        done += f". New classes in this column: {written_as}"
     if written.n_not_audited:
         keep = "keeps its label" if written.n_not_audited == 1 else "keep their labels"
         done += f". {counted(written.n_not_audited, 'row')} not in the audit {keep}"
@@ -233,7 +253,7 @@ def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
 
 
 def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> str:
-    """Sort a user's images by class; return text on the result."""
+    """Link or copy the user's images into a folder per class; return text on the result."""
     made = write_sorted_folder(to, target, rows, applied)
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
     done = f": {counted(made.n_images, 'image')}, {how}"
@@ -258,8 +278,9 @@ def _say_merged(
         # Keep the page of an earlier run: a user can read and change final decisions in it.
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
-            old = f"Out of date: {' and '.join(stale)}, of an earlier run."
-            note(f"nothing is left to settle. {old}")
+            are = "is" if len(stale) == 1 else "are"
+            old = f"{' and '.join(stale)} of an earlier run {are} out of date"
+            note(f"the reviewers have no disagreement that is left to settle, so {old}.")
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
@@ -275,16 +296,16 @@ def _say_merged(
     write_settle_page(page, rows, merged, image_root=root, next_step=next_step)
     keep = "keeps its given label" if len(merged.disputed) == 1 else "keep their given labels"
     say(f"Reviewers disagree on {counted(len(merged.disputed), 'row')}, which {keep}: {table}")
-    say(f"Settle them in {page}, export the decisions, then run")
+    say(f"Settle the disagreements in {page}, export the decisions, then run")
     say_next(*words, first="  ")
 
 
 def _say_spellings(applied: Applied, rows: ReviewRows) -> None:
-    """Print the new classes that may be another spelling of a class."""
+    """Print a note on each new class that is possibly another spelling of a known class."""
     for group in other_spellings(applied.classes):
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
-            likely = f"may be another spelling of {first_few(others)}"
+            likely = f"is possibly another spelling of {first_few(others)}"
             note(f"the new class {last!r} {likely}.")
 
 

@@ -42,9 +42,9 @@ from twohot_command.sources import (
 )
 from twohot_command.terminal import Force, Quiet, choosing, fraction, print_table, say, say_next
 
-# Number of corrections that are printed.
+# Number of pairs of a given and a suggested label that are printed.
 SHOWN_CONFUSIONS = 5
-# Probability in the printed example of --accept-all.
+# Probability in the printed command with --accept-all.
 ACCEPTED_UNSEEN = 0.9
 
 EXAMPLES = (
@@ -60,27 +60,37 @@ def audit(
     options: GroupedTableOptions,
     probe: Annotated[
         Path | None,
-        Option(help="File of a fitted probe that predicts the labels, instead of AutoProbe."),
+        Option(
+            help="File of a fitted probe, used instead of AutoProbe. If the probe was fitted on "
+            "these rows, it is cross-validated."
+        ),
     ] = None,
     checked: Annotated[
-        Path | None, Option(help="Decisions of an earlier review; their labels are taken as true.")
+        Path | None,
+        Option(
+            help="Decisions file of an earlier review; labels of decided rows are taken as true."
+        ),
     ] = None,
     budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
         float | None,
-        fraction("Flag as many labels as possible; at least this fraction should be wrong."),
+        fraction(
+            "Flag as many labels as possible so that the expected fraction of wrong labels among "
+            "them is at least this number."
+        ),
     ] = None,
     draw_check: Annotated[
         float | None,
         fraction(
-            "Draw rows for `twohot certify`; its list may have this fraction of right labels."
+            "Draw rows that you check, so that `twohot certify` can list wrong labels. On average, "
+            "at most this fraction of the listed labels is right (false discovery rate)."
         ),
     ] = None,
     gate: Gate,
     images: ImageFolder = None,
     map: Annotated[  # noqa: A002 - the option is called so
         Literal["pca", "umap", "none"],
-        Option(help="Method of the two-dimensional map of the embeddings in the report."),
+        Option(help="Method for the two-dimensional map of the features in the report."),
     ] = "pca",
     seed: Annotated[int, Option(min=0, help="Random seed of the folds and of --draw-check.")] = 0,
     scheduler: Scheduler = None,
@@ -89,7 +99,7 @@ def audit(
     force: Force = False,
 ) -> None:
     """Find wrong labels, suggest corrections, and write a report for the review."""
-    # Check outputs before the audit, so that no result is lost.
+    # Check the outputs before the audit, so that its result can be written.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     map_method = check_map(None if map == "none" else map)
@@ -129,13 +139,13 @@ def audit(
     say(f"All rows: {done.tables}")
     if issues.n_issues:
         _say_how_to_apply(done, output, _first_correctable(options, table))
-    # If few labels are flagged, a draw may be impossible.
+    # `draw_for_check` fails if too few labels are flagged.
     with gate.closing(issues, source.name, output), errors_in_words(option_writer(audit)):
         draw_for_check(output, draw_check, seed, root)
 
 
 def _details(table: FeatureTable, source: Path, shown: Mapping[str, Any]) -> dict[str, str]:
-    """Return the source and the given settings as the report shows them."""
+    """Return the source and the settings in `shown`, as text for the report."""
 
     def text(value: Any) -> str:
         if isinstance(value, Path):
@@ -168,7 +178,7 @@ def _audit_in_memory(
 
 
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, printed: Collection[str]) -> None:
-    """Print how many labels are wrong, messages not yet `printed`, and frequent corrections."""
+    """Print how many labels are wrong, the messages except `printed`, and frequent corrections."""
     say(issues.answer(), "bold")
     if MODEL in summary.details:
         say(f"The {MODEL} {summary.details[MODEL]}.")
@@ -184,7 +194,7 @@ def _print_findings(issues: LabelIssues, summary: ReviewSummary, printed: Collec
 
 
 def _first_correctable(options: GroupedTableOptions, table: FeatureTable) -> Path | None:
-    """Return the first file or folder with the labels that `twohot apply` can correct."""
+    """Return the first file or folder that has the labels and that `twohot apply` can correct."""
     extracted_from = table.provenance.get("source")
     paths = (
         options.labels,

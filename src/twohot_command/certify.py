@@ -1,6 +1,8 @@
-"""`twohot certify` lists wrong labels with a guarantee; `twohot review` bounds how many remain.
+"""Commands for reviews with a guarantee: `twohot certify`, `twohot review` and `twohot verify`.
 
-`twohot verify` verifies the certificates of both.
+`twohot certify` lists wrong labels, with a bound on the fraction of right labels in the list.
+`twohot review` shows a bound on the number of wrong labels that remain during a review. Both write
+a certificate, which `twohot verify` verifies.
 """
 
 import webbrowser
@@ -34,17 +36,17 @@ from twohot_command.terminal import Force, fraction, say, say_next
 
 
 def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> None:
-    """Raise if rows cannot be drawn to check, even if as many as `n_flagged` labels are flagged."""
+    """Raise if no draw of rows to check is possible, even if `n_flagged` labels are flagged."""
     if fdr is None:
         return
     check_seed(seed)
-    # The pool of the draw has at least as many rows as are flagged.
+    # The rows are drawn from a pool, which has at least as many rows as are flagged.
     needed = rows_needed(max(n_flagged, 1), fdr, max(n_flagged, 1))
     check_no_draw(folder)
     if 0 < n_flagged <= needed:
         most = f"at most {counted(n_flagged, 'label')} can be flagged"
-        problem = f"needs {counted(needed, 'checked row')}, and {most}"
-        advice = "review all flagged labels, or pass a larger rate."
+        problem = f"needs {counted(needed, 'checked row')}, but {most}"
+        advice = "review all flagged labels, or pass a larger number."
         raise ArgumentError({"fdr": fdr}, problem, advice)
 
 
@@ -67,7 +69,7 @@ def _say_how_to_check(folder: Path) -> None:
     """Print what to do with the rows that were drawn."""
     table, _, page = (folder / name for name in CHECK_FILES)
     say(f"Next: give verdicts in {page}, which saves check_done.csv,")
-    say(f"or write right, wrong or unsure in each row of {table}, then run")
+    say(f"or write `right`, `wrong` or `unsure` in each row of {table}, then run")
     say_next("certify", folder, table, first="  ")
 
 
@@ -88,24 +90,28 @@ def certify(
     checked: Annotated[
         Path | None,
         Argument(
-            help="Your verdicts: check_done.csv, or check.csv with its last column filled in."
+            help="Your file of verdicts: check_done.csv, or check.csv with the verdicts in its "
+            "last column."
         ),
     ] = None,
     *,
     extend: Annotated[
         int | None,
         Option(
-            min=1, help="After an empty list: extend the draw to this many rows, at half the rate."
+            min=1,
+            help="After an empty list: draw more rows, up to this total number of rows to check. "
+            "The next list has half the false discovery rate.",
         ),
     ] = None,
     fdr: Annotated[
-        float | None, fraction("False discovery rate of the list; must be that of --draw-check.")
+        float | None,
+        fraction("False discovery rate of the list; it must equal --draw-check of the audit."),
     ] = None,
     images: ImageFolder = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
-    """List wrong labels with a guarantee, from the rows that you checked."""
+    """List wrong labels with a guarantee, based on your verdicts on a few rows."""
     if (checked is None) == (extend is None):
         problem = "this command needs either verdicts or an extension"
         advice = "pass the file of your verdicts, or {extend} to draw more rows."
@@ -115,7 +121,8 @@ def certify(
     if extend is not None:
         extended = extend_check(audit, rows, extend, image_root=root)
         more = counted(extend - extended.n_checked[-2], "more row")
-        say(f"Drawn: {more}. The next list has a false discovery rate of {extended.level:.4g}.")
+        rate = f"{extended.level:.4g}"
+        say(f"Drawn: {more}. The next list has a false discovery rate of at most {rate}.")
         for sheet in kept_sheets(audit)[-1:]:
             say(f"Your earlier verdicts are saved in {sheet}")
         _say_how_to_check(audit)
@@ -123,7 +130,7 @@ def certify(
     check = read_check(audit, rows)
     if fdr not in (None, check.fdr):
         problem = f"differs from {check.fdr:g}, for which the rows were drawn"
-        advice = "leave it out: a rate that is chosen after the draw has no guarantee."
+        advice = "leave this option out. A rate that is chosen after the draw has no guarantee."
         raise ArgumentError({"fdr": fdr}, problem, advice)
     table, made, page = (audit / name for name in CERTIFICATE_FILES)
     # The next attempt may replace the certificate of an empty list.
@@ -135,13 +142,15 @@ def certify(
     say(str(listed))
     if len(listed.rows):
         say(f"List, most suspicious first: {table}")
-    say(f"Bounds at all other thresholds: {page}")
+    say(f"Bounds for lists of other lengths: {page}")
     found = counted(len(listed.found_wrong), "checked label")
-    say(f"Certificate of the list and of {found} found wrong: {made}")
+    say(f"Certificate of the list, and of {found} with the verdict wrong: {made}")
 
 
 def verify(
-    certificate: Annotated[Path, Argument(help="A certificate.json, of a list or of a review.")],
+    certificate: Annotated[
+        Path, Argument(help="File certificate.json of `twohot certify` or `twohot review`.")
+    ],
     source: Annotated[
         Path | None,
         Argument(
@@ -161,13 +170,13 @@ def verify(
     if rows is None:
         say("The order of the list was not compared; the bound holds for any order.")
     if found.corrected is None:
-        say("The bound assumes that all verdicts are right: it has no correction for errors.")
+        say("The bound assumes that all verdicts are right.")
     else:
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
-            f"Of the rows that were shown twice, {rate:.1%} have two different verdicts. Corrected "
-            f"for such errors, at most {counted(most, 'label')} are wrong, if the reviewer errs "
-            "equally often on all rows."
+            f"Of the rows that were shown twice, {rate:.1%} have two different verdicts. If the "
+            "reviewer errs equally often on all rows, the bound corrected for such errors is "
+            f"{counted(most, 'wrong label')}."
         )
 
 
@@ -177,14 +186,14 @@ def review(
     until: Annotated[
         str,
         Option(
-            metavar="<fraction>", help="Fraction of the labels that may stay wrong, such as 1%."
+            metavar="<fraction>", help="Fraction of the labels that may remain wrong, such as 1%."
         ),
     ],
     twice: Annotated[
         str,
         Option(
             metavar="<fraction>",
-            help="Fraction of the rows that are shown twice, to estimate errors.",
+            help="Fraction of the rows that you review twice, to estimate how often you err.",
         ),
     ] = "0%",
     images: ImageFolder = None,
@@ -193,7 +202,7 @@ def review(
         bool, Option("--no-open", help="Do not open the page in a browser.")
     ] = False,
 ) -> None:
-    """Review until few labels are still wrong; the page shows an upper bound on their number."""
+    """Review until few labels are still wrong; the page shows an upper bound on how many are."""
     rows = read_audit_folder(audit)
     noise_rate = read_summary(audit / "summary.json")["noise_rate"]
     page = write_review_page(

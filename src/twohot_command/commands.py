@@ -12,32 +12,33 @@ from typer.core import TyperCommand, TyperGroup
 from twohot_command import fit_address_space, interruptible
 
 # The commands by purpose, in the order of the help. The command `fit` is the function `fit` of
-# `twohot_command.fit`, and its text here is the first line of the docstring.
+# `twohot_command.fit`, and its text here repeats the first line of the docstring of that function.
 PANELS = {
     "Make features": {
-        "extract": "Compute features of images or texts; run it again to continue after an "
-        "interruption.",
+        "extract": "Compute features of images or texts; an interrupted command continues if you "
+        "run it again.",
     },
     "Understand": {
         "describe": "Describe classes, their correlations and superclasses.",
-        "forecast": "Forecast which probe to fit, if any will help, and how many labels are wrong.",
+        "forecast": "Forecast whether a probe will help, which one, and how many labels are wrong.",
     },
     "Clean": {
         "audit": "Find wrong labels, suggest corrections, and write a report for the review.",
         "apply": "Write the decisions of a review into a copy of your data.",
-        "certify": "List wrong labels with a guarantee, from the rows that you checked.",
-        "review": "Review until few labels are still wrong; the page shows an upper bound on their "
-        "number.",
+        "certify": "List wrong labels with a guarantee, based on your verdicts on a few rows.",
+        "review": "Review until few labels are still wrong; the page shows an upper bound on how "
+        "many are.",
         "verify": "Verify a certificate: compute it again from the audit, and report differences.",
     },
     "Train": {
-        "fit": "Choose a method with the noisy labels, and fit a probe.",
+        "fit": "Choose a method from the noisy labels alone, and fit a probe.",
         "predict": "Predict labels of images, texts or features, with their probabilities.",
         "evaluate": "Measure the accuracy of a probe on labels that are known to be right.",
     },
     "Research": {
-        "demo": "Train on scikit-learn's digits with noisy labels, and find the wrong ones.",
-        "corrupt": "Make labels wrong on purpose, for experiments; the file keeps the right ones.",
+        "demo": "Train on scikit-learn's digits with noisy labels, and find the wrong labels.",
+        "corrupt": "Make labels wrong on purpose, for experiments; the file also has the right "
+        "labels.",
         "reproduce": "Reproduce the paper: run experiments, draw the figures and judge the claims.",
     },
 }
@@ -72,7 +73,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, cls=PlainGroup)
 
 
 class DeferredCommand(TyperCommand):
-    """A command in the list, whose module is imported when the command runs."""
+    """A command in the help of `twohot`; the module of the command is imported when it runs."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Import the command and parse its arguments."""

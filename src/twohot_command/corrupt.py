@@ -1,4 +1,4 @@
-"""`twohot corrupt`: make labels wrong on purpose, and store the right labels beside them."""
+"""`twohot corrupt`: make labels wrong on purpose, and store the wrong and the right labels."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -37,22 +37,26 @@ def corrupt(
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
     options: TableOptions,
     kind: Annotated[
-        Kind, Option(help="Kind of noise, which decides which wrong labels a row may get.")
+        Kind, Option(help="Kind of noise. It determines which wrong labels a row can get.")
     ] = "symmetric",
     rate: Annotated[
-        float | None, Option(min=0, max=1, help="Fraction of the labels made wrong.")
+        float | None, Option(min=0, max=1, help="Fraction of the labels that become wrong.")
     ] = None,
     matrix: Annotated[
         Path | None,
-        Option(help="Matrix of --kind matrix: .npy, or .csv with the classes in line 1."),
+        Option(
+            help="With --kind matrix: file of the corruption matrix (rows: true classes, columns: "
+            "given classes), .npy, or .csv with the class names in line 1."
+        ),
     ] = None,
     exact: Annotated[
-        bool, Option("--exact", help="Make exactly --rate wrong, not only on average.")
+        bool,
+        Option("--exact", help="Make exactly the fraction --rate wrong; by default on average."),
     ] = False,
     seed: Annotated[int, Option(min=0, help="Random seed of the wrong labels.")] = 0,
     force: Force = False,
 ) -> None:
-    """Make labels wrong on purpose, for experiments; the file keeps the right ones."""
+    """Make labels wrong on purpose, for experiments; the file also has the right labels."""
     inputs = (*options.inputs, matrix)
     check_output(output, inputs, force=force, suffixes=[".features"])
     if kind == "matrix":
@@ -62,7 +66,7 @@ def corrupt(
         others = "--matrix or --exact" if kind == "boundary" else "--matrix"
         raise ValueError(f"--kind {kind} needs --rate, and does not accept {others}.")
     table = options.read()
-    asked: Any = rate  # not None, unless there is a matrix
+    asked: Any = rate  # None only if a matrix is given
     how: dict[str, Any] = {"seed": seed, "split": options.split}
     if kind == "boundary":
         probabilities = _probabilities(table, options.split, seed)
@@ -89,7 +93,7 @@ def corrupt(
 
 
 def _probabilities(table: FeatureTable, split: str | None, seed: int) -> FloatArray:
-    """Return held-out probabilities of the rows to corrupt, by a probe fitted to their labels."""
+    """Return cross-validated probabilities of the rows to corrupt, by a probe."""
     rows, _ = corrupted_rows(table, split)
     chosen = table.take(rows)
     labels = chosen.coded

@@ -27,14 +27,14 @@ TITLE = "Labels of scikit-learn's digits"
 
 
 def check_demo_folder(folder: Path) -> None:
-    """Raise unless a folder is new, empty, or written by an earlier demo."""
+    """Raise an error unless a folder is new, empty, or written by an earlier demo."""
     summary = folder / "summary.json"
     try:
         title = json.loads(summary.read_bytes())["title"]
     except (OSError, ValueError, LookupError, TypeError):  # missing, or not from an audit
         title = ""
     if title != TITLE and folder.exists() and any(folder.iterdir()):
-        advice = "choose another folder, or empty it."
+        advice = "choose another folder, or empty this one."
         raise FileExistsError(f"{folder} has files that are not from a demo: {advice}")
     check_writable(folder, {"output": folder})
 
@@ -66,7 +66,10 @@ def grey_picture(pixels: np.ndarray) -> np.ndarray:
 
 
 def _png(grey: np.ndarray) -> bytes:
-    """Return a grey image as PNG: header, compressed rows, end. Pillow is an optional package."""
+    """Return a grey image as PNG: header, compressed rows, end.
+
+    Pillow could do this, but it is an optional package.
+    """
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         check = zlib.crc32(kind + content)
@@ -86,22 +89,24 @@ EXAMPLES = ("twohot demo --noise 0.7 --kind symmetric",)
 def demo(
     *,
     output: Annotated[
-        Path, Option("--output", "-o", help="Folder for the audit; an earlier demo is replaced.")
+        Path,
+        Option("--output", "-o", help="Folder for the audit; an earlier demo in it is replaced."),
     ] = Path("demo-audit"),
     noise: Annotated[
-        float, Option(min=0, max=1, help="Fraction of the training labels made wrong.")
+        float, Option(min=0, max=1, help="Fraction of the training labels that become wrong.")
     ] = 0.3,
     kind: Annotated[
         DemoNoise,
         Option(
-            help="Wrong labels: symmetric, any other digit; mixed, half of them the next digit."
+            help="symmetric: a wrong label is any other digit; mixed: half of the wrong labels are "
+            "the next digit."
         ),
     ] = "mixed",
     seed: Annotated[
         int, Option(min=0, help="Random seed of the split and of the wrong labels.")
     ] = 0,
 ) -> None:
-    """Train on scikit-learn's digits with noisy labels, and find the wrong ones."""
+    """Train on scikit-learn's digits with noisy labels, and find the wrong labels."""
     check_demo_folder(output)
     console = Console(stderr=True)
     data = demo_data(noise, seed, kind)
@@ -119,13 +124,14 @@ def demo(
     found, right = issues.is_label_issue, issues.predicted_label.astype(int) == data.true_labels
     say(
         f"Audit: {counted(issues.n_issues, 'label')} flagged, including {(found & wrong).sum()} of "
-        f"the {n_wrong} wrong labels; the suggestion is right for {(found & right).sum()}."
+        f"the {n_wrong} wrong labels. The suggestion is right for {(found & right).sum()} flagged "
+        "labels."
     )
-    say(f"Review them in a browser: {output / 'report.html'}")
+    say(f"Review the flagged labels in a browser: {output / 'report.html'}")
 
 
 def _print_methods(data: DemoData, rows: list[DemoRow], n_wrong: int) -> None:
-    """Print the errors of all methods; the best test accuracy is bold."""
+    """Print the errors of all methods; the line of the best test accuracy is bold."""
     n_test, n_train = len(data.test_labels), len(data.true_labels)
     headings = ("method", "test accuracy", "test errors", "training labels wrong", "passes")
     cells: list[tuple[object, ...]] = [("given labels", "–", "–", n_wrong, "–")]
@@ -134,5 +140,5 @@ def _print_methods(data: DemoData, rows: list[DemoRow], n_wrong: int) -> None:
         cells.append((row.method, *errors, f"{row.n_passes:g}"))
     fewest = min(row.test_errors for row in rows)
     best = [number for number, row in enumerate(rows, start=1) if row.test_errors == fewest]
-    caption = f"Wrong of {n_test} test and {n_train} training images; passes per round."
+    caption = f"Errors on {n_test} test and {n_train} training images; passes of the last round."
     print_table(headings, cells, names=("method",), caption=caption, bold=best)

@@ -46,10 +46,14 @@ def describe(
     output: ReportFolder = None,
     options: TableOptions,
     superclasses: Annotated[
-        int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
+        int | None, Option(min=1, help="Number of superclasses to cluster the classes into.")
     ] = None,
     cut: Annotated[
-        float | None, Option(help="Merge up to this fraction of the largest distance (paper: 0.8).")
+        float | None,
+        Option(
+            help="Merge classes up to this fraction of the largest merge distance of their "
+            "dendrogram (0.8 in the paper)."
+        ),
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -84,8 +88,8 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
     yield f"{source.name}: {rows} of {features} ({found.dtype}), {classes}"
     if found.split_sizes:
         parts = ", ".join(f"{name} {size}" for name, size in found.split_sizes.items())
-        shown = "all rows" if found.split is None else f"the rows of {found.split}"
-        yield f"splits: {parts}; below are {shown}"
+        shown = "all rows" if found.split is None else f"the split {found.split!r}"
+        yield f"splits: {parts}; the description below is of {shown}"
     yield f"rows with a label: {sizes.sum()}, without: {found.n_without_label}"
     if sizes.size:
         yield (
@@ -93,7 +97,7 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
             f"classes without a row: {np.count_nonzero(sizes == 0)}"
         )
     if verbose:
-        # The columns were printed when the table was read.
+        # These entries were printed when the table was read.
         printed = ("columns", "label_column", "item_column", "notes")
         for name, value in found.provenance.items():
             if name not in printed:
@@ -118,10 +122,10 @@ def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
 
 
 def _print_pairs(structure: ClassStructure) -> None:
-    """Print the correlations of pairs of rows, by whether both have the same class."""
+    """Print the correlations of pairs of rows, by the classes of the two rows."""
     correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
-        caption = "Too many features for standard deviations and superclasses."
+        caption = "No standard deviations and superclasses: there are too many features."
         means = {"same class": correlation.same_class, "other class": correlation.other_class}
         rows = [(name, "", _mean(mean), "") for name, mean in means.items()]
     else:
@@ -134,12 +138,12 @@ def _print_pairs(structure: ClassStructure) -> None:
             (name, str(group.n_pairs), _mean(group.mean), _mean(group.std))
             for name, group in groups.items()
         ]
-    title = "Correlations of rows, centred and of unit norm"
+    title = "Correlations of pairs of rows, after centring and scaling to unit norm"
     print_table(("pairs", "n", "mean", "std"), rows, names=NAMES, title=title, caption=caption)
 
 
 def _print_superclasses(structure: ClassStructure, most: int | None) -> None:
-    """Print at most `most` superclasses with their classes."""
+    """Print the superclasses with their classes, at most `most` of them (all if None)."""
     rows = []
     for group, name in enumerate(structure.superclass_names):
         members = np.flatnonzero(structure.superclass == group)
@@ -148,13 +152,13 @@ def _print_superclasses(structure: ClassStructure, most: int | None) -> None:
         more = ", …" if len(members) > NAMES_LISTED else ""
         rows.append((name, len(members), n_rows, ", ".join(names) + more))
     few = rows[:most]
-    shown = f", {len(few)} of {len(rows)}" if len(few) < len(rows) else ""
+    shown = f"; {len(few)} of {len(rows)} are shown" if len(few) < len(rows) else ""
     title = f"Superclasses ({structure.source}{shown})"
     print_table(("superclass", "classes", "rows", "names"), few, names=NAMES, title=title)
 
 
 def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
-    """Print all classes with their most similar class."""
+    """Print every class with its most similar class."""
     headings = ("class", "rows", "superclass", "same class", "closest", "correlation")
     rows = zip(
         structure.classes,

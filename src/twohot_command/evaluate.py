@@ -58,7 +58,8 @@ def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
     """Print the accuracy, the classes with the lowest recall, and the confusions."""
     low, high = found.interval
     rows = counted(found.n_rows, "row")
-    say(f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on {rows}")
+    interval = f"95% confidence interval {low:.1%} to {high:.1%}"
+    say(f"Accuracy {found.accuracy:.1%} ({interval}), on {rows}")
     say(f"Mean recall of the classes {found.mean_recall:.1%}")
     if found.unknown:
         others = counted(sum(found.unknown.values()), "row")
@@ -73,12 +74,13 @@ def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
         (record["class"], record["rows"], *(number(record[name], ".1%") for name in shares))
         for record in (records[k] for k in weakest)
     ]
-    more = f" (the {len(weakest)} weakest of {len(records)})" if len(weakest) < len(records) else ""
+    few = f" (the {len(weakest)} of {len(records)} with the lowest recall)"
+    more = few if len(weakest) < len(records) else ""
     print_table(("class", "rows", *shares), cells, names=("class",), title=f"Classes{more}")
     confusions = found.confusions()
-    few = confusions if verbose else confusions[:SHOWN_CONFUSIONS]
-    if few:
+    frequent = confusions if verbose else confusions[:SHOWN_CONFUSIONS]
+    if frequent:
         pair, title = ("class", "predicted"), "Most frequent confusions"
-        print_table((*pair, "rows"), few, names=pair, title=title)
-    if len(weakest) < len(records) or len(few) < len(confusions):
+        print_table((*pair, "rows"), frequent, names=pair, title=title)
+    if len(weakest) < len(records) or len(frequent) < len(confusions):
         say_more("all classes and confusions")

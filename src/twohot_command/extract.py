@@ -1,4 +1,4 @@
-"""`twohot extract`: compute features of images or texts, for a file or for a fitted probe."""
+"""`twohot extract`: compute features of images or texts. Other commands also use this module."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ N_LISTED = 20
 
 
 class _RecentRate(ProgressColumn):
-    """Column of a progress bar: items per second."""
+    """The column of a progress bar that shows the items per second."""
 
     def render(self, task: Task) -> Text:
         """Return the recent rate, else the rate since the start, else empty text."""
@@ -64,7 +64,7 @@ class _RecentRate(ProgressColumn):
 def extracting(
     backbone: str, n_items: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[ExtractionProgress], None]]:
-    """Show the progress of an extraction; yield its callback."""
+    """Show the progress of an extraction; yield a function to call with the progress."""
     columns = (_RecentRate(), TimeRemainingColumn())
     bar = progress_bar("{task.description}", *columns, get_time=clock)
     with shown(bar, quiet=quiet):
@@ -84,7 +84,7 @@ def extracting(
 
 
 def _say_items(items: LabelledItems) -> None:
-    """Print the roles of the columns, and which files of a folder were not taken."""
+    """Print the roles of the columns, and the files of a folder that were left out."""
     if items.columns:
         say(f"Columns: {items.columns}")
     for line in not_taken_notes(items.not_taken):
@@ -92,7 +92,10 @@ def _say_items(items: LabelledItems) -> None:
 
 
 def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
-    """Print the items that could not be read, with reasons; `others` says where all are listed."""
+    """Print the items that could not be read, with the reasons.
+
+    If there are too many, the last line counts the others and ends in the text `others`.
+    """
     if not extraction.skipped:
         return
     say(f"{counted(len(extraction.skipped), 'item')} could not be read:")
@@ -113,7 +116,10 @@ EXAMPLES = (
 def extract(
     source: Annotated[
         str,
-        Argument(help=f"A folder of images, a CSV or Parquet file, or one of {', '.join(NAMES)}."),
+        Argument(
+            help="A folder of images, a CSV or Parquet file, or the name of a dataset: "
+            f"{', '.join(NAMES)}."
+        ),
     ],
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
@@ -125,32 +131,39 @@ def extract(
         ),
     ],
     path_column: Annotated[
-        str | None, Option(help="Column of image paths, relative to the folder of the file.")
+        str | None,
+        Option(help="Column of image paths, which are relative to the folder of the file."),
     ] = None,
     text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
-    label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
+    label_column: Annotated[str | None, Option(help="Column of labels; by default label.")] = None,
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None,
-    root: Annotated[Path, Option(help="Folder with the datasets of torchvision.")] = Path("data"),
+    root: Annotated[Path, Option(help="Folder in which torchvision stores its datasets.")] = Path(
+        "data"
+    ),
     labels: Annotated[
         Literal["clean", "human"],
-        Option(help="Labels of cifar100: the original ones, or those of people (CIFAR-100N)."),
+        Option(
+            help="Labels of cifar100. clean: the original labels; human: the noisy labels of "
+            "CIFAR-100N, which people gave."
+        ),
     ] = "clean",
     missing: Missing = None,
     unlabelled: Annotated[
         bool,
-        Option("--unlabelled", help="Read the images of a folder, or a table, without labels."),
+        Option("--unlabelled", help="Read a folder of images or a table without its labels."),
     ] = False,
     batch_size: Annotated[int, Option(min=1, help="Number of items per batch.")] = 64,
     dtype: Annotated[
         Literal["float16", "float32"], Option(help="Precision of the stored features.")
     ] = "float16",
     strict: Annotated[
-        bool, Option("--strict", help="Stop at the first file that cannot be read.")
+        bool,
+        Option("--strict", help="Stop at the first item that cannot be read; by default skip it."),
     ] = False,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Compute features of images or texts; run it again to continue after an interruption."""
+    """Compute features of images or texts; an interrupted command continues if you run it again."""
     of_tables = {
         "path_column": path_column,
         "text_column": text_column,
@@ -162,9 +175,10 @@ def extract(
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
     check_backbone(backbone, items.kind)  # before the progress bar
     _say_items(items)
-    # In a table, --missing applies now. In a folder, it applies when the feature file is read.
+    # The option --missing of this command is for tables. For folders and datasets, the option is
+    # passed to the command that reads the feature file.
     is_table = source not in NAMES and Path(source).is_file()
-    later = " where the feature file is read"
+    later = " in the command that reads the feature file"
     advice = {"missing": "by --missing", "merge": f"pass --merge-spellings{later}"}
     advice["missing"] += "" if is_table else later
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
@@ -180,7 +194,7 @@ def extract(
 def _items(
     source: str, root: Path, labels: str, of_tables: dict[str, Any], *, unlabelled: bool
 ) -> LabelledItems:
-    """Return the items of a dataset, of a folder or of a table, with the options of tables."""
+    """Return the items of a dataset, a folder or a table; `of_tables` has options for tables."""
     if of_tables and (source in NAMES or Path(source).is_dir()):
         name, value = next(iter(of_tables.items()))
         raise ArgumentError({name: value}, f"is for CSV and Parquet files, not for {source}.")
@@ -217,12 +231,13 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     if items.classes:
         say_next("audit", extraction.output, "-o", "audit/")
     else:
-        say("Next: predict its rows with `twohot predict` and a probe of this backbone.")
+        same = "a probe that was fitted on features of the same backbone"
+        say(f"Next: run `twohot predict` on this file, with {same}.")
 
 
 # Features for a fitted probe: read from a table, or extracted from images or texts ----------------
 
-# Usual names of the column with the items.
+# Default names of the column with the items.
 USUAL_NAMES = {"image": "path", "text": "text"}
 
 
@@ -232,9 +247,10 @@ def features_for(
 ) -> Iterator[FeatureTable]:
     """Yield the features of a source for a fitted probe; extract them if the source has images.
 
-    A folder contains images. A CSV or Parquet file lists images or texts if no column contains
-    lists and it has fewer columns than the probe has features. The features are then extracted with
-    the backbone that the probe stores, into temporary files that are removed at the end.
+    A folder is read as images. A CSV file or a single Parquet file is read as a list of images or
+    texts if none of its columns contains lists, and if it has fewer columns than the probe has
+    features. The features of images or texts are extracted with the backbone that the probe stores,
+    into temporary files that are removed at the end.
     """
     origin = FeatureOrigin.from_json(fitted.feature_origin_)
     columns = _columns_of_items(options, fitted.n_features_in_)
@@ -243,7 +259,7 @@ def features_for(
         return
     if origin is None:
         problem = f"{options.source} is a folder, and {probe} does not store its backbone"
-        advice = "run `twohot extract` with the backbone of the features that it was fitted on"
+        advice = "run `twohot extract` with the backbone of the features of the probe"
         raise ValueError(f"{problem}: {advice}.")
     items = _items_for(options, origin, probe, columns)
     with TemporaryDirectory(prefix="twohot-") as folder:
@@ -260,7 +276,7 @@ def features_for(
 
 
 def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | None:
-    """Return the columns of a table that lists items; [] for a folder, None for features."""
+    """Return the columns of a table of images or texts; [] for a folder, None for features."""
     if is_parquet_source(options.source):
         return None
     if options.source.is_dir():
@@ -275,16 +291,17 @@ def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | N
 def _items_for(
     options: FeatureOptions, origin: FeatureOrigin, probe: Path, columns: list[str]
 ) -> LabelledItems:
-    """Return the images or texts of a source; raise unless they are what the backbone takes."""
+    """Return the images or texts of a source; raise if the backbone is for the other kind."""
     source, kind, wanted = options.source, origin.kind, options.item_column
     usual = origin.item_column if origin.item_column in columns else USUAL_NAMES[kind]
     of_probe = f"{probe} was fitted on features of {kind}s, from {origin.backbone!r}"
     if source.is_dir():
         if kind != "image":
-            raise ValueError(f"{source} is a folder of images, and {of_probe}: pass a table.")
+            problem = f"{source} is a folder of images, but {of_probe}"
+            raise ValueError(f"{problem}: pass a table of texts.")
     elif wanted is not None and wanted not in columns:
-        known = f"the columns are {first_few(columns)}."
-        raise ArgumentError({"item_column": wanted}, "is missing", known)
+        advice = f"pass one of the columns {first_few(columns)}."
+        raise ArgumentError({"item_column": wanted}, f"is not a column of {source}", advice)
     elif wanted is None and usual not in columns:
         problem = f"{of_probe}, and {source} has the columns {first_few(columns)}"
         advice = f"name the column of the {kind}s by {{item_column}}."
@@ -292,6 +309,6 @@ def _items_for(
         if USUAL_NAMES[other] in columns:
             listed = f"{other}s in its column {USUAL_NAMES[other]!r}"
             problem = f"{source} lists {listed}, but {of_probe}"
-            advice = f"pass a probe of {other}s, or {advice}"
+            advice = f"pass a probe that was fitted on features of {other}s, or {advice}"
         raise ArgumentError("", problem, advice, item_column=...)
     return options.read_items(kind, wanted or usual)

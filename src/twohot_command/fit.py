@@ -42,15 +42,19 @@ EXAMPLES = (
 def fit(
     *,
     output: Annotated[
-        Path, Option("--output", "-o", help="File for the fitted probe, .safetensors.")
+        Path, Option("--output", "-o", help="File to write the fitted probe to, .safetensors.")
     ],
     options: GroupedTableOptions,
     method: Annotated[
         Literal["auto", "plain"],
-        Option(help="auto: AutoProbe, by a label model; plain: the best probe without it."),
+        Option(
+            help="auto: AutoProbe, which models the wrong labels; plain: the best of several "
+            "probes without such a model."
+        ),
     ] = "auto",
     figure: Annotated[
-        Path | None, Option(help="File for a figure of all candidates, .png or .svg.")
+        Path | None,
+        Option(help="File for a figure that compares all candidates, .png or .svg."),
     ] = None,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
@@ -59,7 +63,7 @@ def fit(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Choose a method with the noisy labels, and fit a probe."""
+    """Choose a method from the noisy labels alone, and fit a probe."""
     check_output(output, options.inputs, force=force)
     if figure is not None:
         about: dict[str, Any] = {"suffixes": tuple(METADATA), "outputs": {"output": output}}
@@ -72,7 +76,7 @@ def fit(
     groups, labels, is_plain = options.groups_of(table), table.coded.present(), method == "plain"
     held_out: dict[str, Any] = {"cv": folds, "random_state": seed}
     if scheduler is not None and is_plain:
-        problem = "does not use workers"
+        problem = "does not use the workers of a scheduler"
         raise ArgumentError({"method": method}, problem, "leave {scheduler} out.", scheduler=...)
     with connected(scheduler) as client:
         features = table.features
@@ -110,14 +114,14 @@ def _say_next(probe: Path, options: GroupedTableOptions, *, has_test: bool) -> N
     """Print a command that uses the probe."""
     if has_test:
         say_next("evaluate", probe, *options.words(TableOptions, without=["split"]))
-    else:  # columns of a label file are not in the table of features
+    else:  # these options name columns of the label file, which `twohot predict` does not read
         without = [] if options.labels is None else ["label_column", "id_column"]
         words = options.words(FeatureOptions, without=without)
         say_next("predict", probe, *words, "-o", "predictions.csv")
 
 
 def _print_expected(choice: Choice, probe: FittedProbe, *, is_plain: bool, verbose: bool) -> None:
-    """Print the accuracy on held-out rows, the method, and all candidates if verbose."""
+    """Print the agreement with held-out labels, the method and, if verbose, all candidates."""
     if verbose:
         print_choice(choice)
     if not choice.learnt:
@@ -127,7 +131,8 @@ def _print_expected(choice: Choice, probe: FittedProbe, *, is_plain: bool, verbo
     tried = {entry.estimator: entry for entry in choice.tried}
     judged: Any = tried[code] if is_plain else choice
     low, high = choice.interval
-    share = f"{judged.agreement:.1%} ± {judged.agreement_error:.1%}"
-    wrong = f"{choice.noise_rate:.1%} of them are wrong ({low:.1%} to {high:.1%})"
-    say(f"Predicts {share} of the held-out given labels; about {wrong}.")
+    agreement = f"{judged.agreement:.1%} ± {judged.agreement_error:.1%} (standard error)"
+    say(f"The probe predicts {agreement} of the held-out given labels.")
+    plausible = f"plausible range {low:.1%} to {high:.1%}"
+    say(f"About {choice.noise_rate:.1%} of the given labels are wrong ({plausible}).")
     say(f"Method: {f'plain, {code}' if is_plain else choice.name}")

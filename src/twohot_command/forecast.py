@@ -1,4 +1,4 @@
-"""`twohot forecast`: which probe to fit, and whether it will help."""
+"""`twohot forecast`: which probe to fit, and whether a probe will help."""
 
 from typing import Annotated
 
@@ -35,14 +35,16 @@ def forecast(
     *,
     output: ReportFolder = None,
     options: GroupedTableOptions,
-    ridge: Annotated[float, Option(help="Ridge penalty that the theory assumes.")] = 10.0,
-    rounds: Annotated[int, Option(min=2, help="Number of rounds that the theory assumes.")] = 3,
+    ridge: Annotated[float, Option(help="Ridge penalty in the predictions of the theory.")] = 10.0,
+    rounds: Annotated[
+        int, Option(min=2, help="Number of rounds in the predictions of the theory.")
+    ] = 3,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
     verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
-    """Forecast which probe to fit, if any will help, and how many labels are wrong."""
+    """Forecast whether a probe will help, which one, and how many labels are wrong."""
     check_report(output)
     whole = options.read()
     table = whole.take(options.rows_of(whole))
@@ -66,7 +68,7 @@ def forecast(
     if verbose:
         _print_details(found)
     else:
-        say_more("the evidence, its limits and the tables")
+        say_more("the evidence, the limits of the evidence and the tables")
     record = {**found.to_json(), "columns": table.columns_in_words}
     write_report(output, "forecast.json", record, lambda: {"forecast.png": forecast_figure(found)})
 
@@ -94,7 +96,7 @@ def _print_advice(
 
 
 def _print_details(found: Forecast) -> None:
-    """Print the evidence with its limits, the estimates, the candidates and the weakest classes."""
+    """Print the evidence, the estimates, the candidates, and classes with the smallest margins."""
     for sentence in (*found.advice.evidence, *found.advice.cautions):
         say(f"- {sentence}")
     correlation, noise, theory = found.correlation, found.noise, found.theory
@@ -107,7 +109,7 @@ def _print_details(found: Forecast) -> None:
         "eigengap": number(theory.eigengap),
         f"separation q/p at ridge {theory.ridge:g}": number(theory.separation),
         "theory: training labels right, by round": right,
-        "theory: rounds until all are": "never" if np.isinf(rounds) else number(rounds),
+        "theory: rounds until all are right": "never" if np.isinf(rounds) else number(rounds),
     }
     about = ("quantity", "estimate")
     print_table(about, entries.items(), names=about, title="Estimated from the given labels")
@@ -123,5 +125,6 @@ def _print_details(found: Forecast) -> None:
         )
         for k in np.argsort(last, kind="stable")[:WEAKEST_CLASSES]
     ]
-    headings = ("class", "rows", "labels right", "margin, round 1", "margin, last round")
-    print_table(headings, rows, names=headings, title="Weakest classes in theory")
+    headings = ("class", "rows", "right labels", "margin, round 1", "margin, last round")
+    title = "Classes with the smallest margins, by the theory"
+    print_table(headings, rows, names=headings, title=title)

@@ -32,7 +32,7 @@ from twohot.base import ArgumentError, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
-# Estimates that can be compared with the allowed fraction, and their names in messages.
+# Estimates that can be compared with the allowed fraction, and the words before them in messages.
 COMPARED = {"estimate": "about", "lower": "at least", "upper": "up to"}
 FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -40,18 +40,22 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """Options for a condition that the labels must meet; no condition without `fail_above`."""
+    """Options for a condition that the labels must meet; without `fail_above`, there is none."""
 
     fail_above: Annotated[
         str | None,
         Option(
             metavar="<fraction>",
-            help="Exit with code 3 if more than this fraction of the labels is wrong, such as 5%.",
+            help="Largest allowed fraction of wrong labels, such as 5%. If more labels are wrong, "
+            "the exit code is 3.",
         ),
     ] = None
     fail_on: Annotated[
         Literal["estimate", "lower", "upper"],
-        Option(help="With --fail-above: compare the estimate, or its lower or upper bound."),
+        Option(
+            help="With --fail-above: number that is compared. estimate: the estimated fraction of "
+            "wrong labels; lower, upper: the bounds of this fraction."
+        ),
     ] = "lower"
     junit: Annotated[
         Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
@@ -62,7 +66,10 @@ class Gate:
     ] = False
     certificate: Annotated[
         Path | None,
-        Option(help="With --fail-above: compare the bounds in a certificate.json of these labels."),
+        Option(
+            help="With --fail-above: certificate.json of these labels, whose bounds replace those "
+            "of the audit."
+        ),
     ] = None
 
     def check(self, audit: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
@@ -70,14 +77,15 @@ class Gate:
         if self.fail_above is None:
             for name in ("junit", "annotations", "certificate"):
                 if value := getattr(self, name):
-                    problem, advice = "has no effect without a gate", "pass {fail_above} too."
+                    problem, advice = "needs a fraction to compare with", "pass {fail_above} too."
                     raise ArgumentError({name: value}, problem, advice, fail_above=...)
             return
         fraction_of("fail_above", self.fail_above)
         if self.certificate is not None:
             if self.fail_on == "estimate":
-                problem = "is not in a certificate"
-                raise ArgumentError({"fail_on": self.fail_on}, problem, "pass lower or upper.")
+                problem = "does not work with --certificate, which has only bounds"
+                advice = "pass --fail-on lower or --fail-on upper."
+                raise ArgumentError({"fail_on": self.fail_on}, problem, advice)
             read_certificate(self.certificate)
         if self.junit is not None:
             names = (*FILES, ISSUE_PARTS, *CHECK_FILES, *CERTIFICATE_FILES, REVIEW_FILE)
@@ -91,7 +99,7 @@ class Gate:
     def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
         """Print the result, run the body, then exit with code 3 if the gate failed.
 
-        The exit code of a failed gate is 3 even if the body exits with an error that it printed.
+        The exit code of a failed gate is 3 even if the body printed an error and exits with code 1.
         """
         if self.fail_above is None:
             yield
@@ -104,12 +112,12 @@ class Gate:
         wrong = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
         is_failed = wrong > allowed
         found = f"{COMPARED[self.fail_on]} {wrong:.2%} of the labels of {source} are wrong{basis}"
-        line = f"{found}, {'more than' if is_failed else 'within'} {allowed:.2%}."
+        line = f"{found}, {'more than' if is_failed else 'within'} the allowed {allowed:.2%}."
         kind: Literal["error", "warning", "notice"] = "error" if is_failed else "notice"
         if not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed:
             kind, how = "warning", "" if self.certificate is None else ", without --certificate"
-            line += f" The estimate is more: {issues.noise_rate:.2%}."
-            line += f" To fail on it, pass --fail-on estimate{how}."
+            line += f" The estimate is higher: {issues.noise_rate:.2%}."
+            line += f" To compare the estimate, pass --fail-on estimate{how}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
                 file.write(junit_xml(source, line, is_failed=is_failed))
@@ -138,12 +146,12 @@ def fraction_of(name: str, text: str) -> float:
     fraction = float(Fraction(found[1]) / (100 if found[2] else 1)) if found else math.inf
     if fraction > 1:
         advice = "pass a fraction of the labels, such as 5% or 0.05."
-        raise ArgumentError({name: text}, "is not allowed", advice)
+        raise ArgumentError({name: text}, "is not a fraction from 0 to 1", advice)
     return fraction
 
 
 def junit_xml(source: str, line: str, *, is_failed: bool) -> bytes:
-    """Return a result as JUnit XML: one test suite with one test.
+    """Return the result `line` as JUnit XML: one test suite with one test.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Data larger than memory: workers of a cluster, and outputs in parts that can be resumed."""
+"""Commands for data larger than memory: workers of a cluster, outputs in parts, and checkpoints.
+
+A part is one Parquet file of an output folder. The run after an
+interruption writes only the missing parts.
+"""
 
 import hashlib
 import json
@@ -48,10 +52,10 @@ from twohot_command.terminal import choosing, counting, note, say
 Scheduler: TypeAlias = Annotated[
     str | None,
     Option(
-        help="Address of a Dask scheduler, tcp://…; its workers must be able to read all paths."
+        help="Address of a Dask scheduler, tcp://…; the workers must be able to read all paths."
     ),
 ]
-# Seconds to wait for the answer of a scheduler.
+# Number of seconds to wait for the answer of a scheduler.
 PATIENCE = 10
 
 
@@ -66,7 +70,7 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         client = distributed.Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         problem = f"does not answer ({error})"
-        advice = "run `dask scheduler` and `dask worker`, or leave it out."
+        advice = "run `dask scheduler` and `dask worker`, or leave the option out."
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
         workers_of(client)  # raise if there are none
@@ -77,8 +81,8 @@ def workers_of(client: Any) -> list[dict[str, Any]]:
     """Return the records of a scheduler's workers; raise if there are none."""
     found = list(client.scheduler_info(n_workers=-1)["workers"].values())
     if not found:
-        problem = f"{client.scheduler.address} has no workers"
-        raise ArgumentError("", problem, "run `dask worker`.")
+        address = client.scheduler.address
+        raise ArgumentError("", f"{address} has no workers", f"run `dask worker {address}`.")
     return found
 
 
@@ -93,14 +97,14 @@ def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
 
     for source in filter(None, sources):
         if absolute(output).is_relative_to(absolute(source)):
-            problem = f"is in the source {source}, and would be read as a part of it"
-            raise ArgumentError({"output": output}, problem, "choose a folder next to it.")
+            problem = f"is inside the source {source}, and would be read as data of this source"
+            raise ArgumentError({"output": output}, problem, "choose a path outside of the source.")
 
 
 def writing_parts(
     folder: PartFolder, *, quiet: bool
 ) -> AbstractContextManager[Callable[..., None]]:
-    """Show how many parts are written; yield a callback to call after each part."""
+    """Show how many parts are written; yield a function to call after each part."""
     n_done = folder.n_parts - len(folder.missing())
     return counting("Writing parts", folder.n_parts, quiet=quiet, n_done=n_done)
 
@@ -111,10 +115,10 @@ Fitted = TypeVar("Fitted")
 
 
 def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
-    """Return the result of `fit(path)`, which saves its progress in the file `path`.
+    """Return the result of `fit(path)`, a fit that saves its progress in the file `path`.
 
-    A checkpoint of another fit is replaced. The caller removes the file after it has written the
-    output.
+    If the file belongs to another fit, it is replaced. The caller removes the file when the output
+    is written.
     """
     was_there = path.exists()
     try:
@@ -132,15 +136,17 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
     return fitted
 
 
-# An audit of data larger than memory: a table in parts, and a report on some of the rows ----------
+# An audit of data larger than memory writes a table in parts, and a report on some of the rows ----
 
 # Name of the checkpoint in the folder of an audit; it is removed when the audit is finished.
 CHECKPOINT = ".fit.checkpoint"
 # Largest fraction of the memory that an audit may use.
 MEMORY_FRACTION = 0.5
-# Number of arrays of shape (n_rows, n_classes) in the label model: members, targets, posteriors.
+# Number of arrays of shape (n_rows, n_classes) that the label model keeps: logits of classifiers,
+# targets and posteriors.
 HELD_MEMBERS = 16
-# Maximum rows of a report: more than a person reviews in a day, and few enough for a page.
+# Maximum number of rows in a report: more than a person reviews in a day, but not too many for a
+# browser.
 MOST_SHOWN = 2000
 
 
@@ -149,12 +155,12 @@ class Audited(NamedTuple):
 
     issues: LabelIssues
     summary: ReviewSummary
-    report: str  # its name
+    report: str  # the name of the report
     tables: str  # text that says where the tables of all rows are
 
 
 def exceeds_memory(table: FeatureTable) -> bool:
-    """Return whether the logits and prepared features of an audit need too much memory."""
+    """Return whether the logits and the prepared features of an audit need too much memory."""
     cells = min(table.n_rows * len(table.classes), SAMPLE_CELLS)
     n_bytes = 4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features)
     return n_bytes > SURELY_HELD and n_bytes > MEMORY_FRACTION * memory_limit()
@@ -170,16 +176,16 @@ def audit_in_parts(
     client: Any,
     quiet: bool,
 ) -> Audited:
-    """Find wrong labels, with the workers of a client if given, and write the audit folder.
+    """Find wrong labels, and write the audit folder; if there is a client, its workers compute.
 
-    `find` has arguments of `find_label_issues`, `about` of `review_summary`. `write` has
-    `image_root` and `force`.
+    `find` has arguments of `find_label_issues`, and `about` has arguments of `review_summary`.
+    `write` has the keys `image_root` and `force`.
     """
     parts = source_parts(table.features)
-    bounds = np.unique(parts.bounds)  # without parts that have no row of the split
+    bounds = np.unique(parts.bounds)  # parts without a row of the chosen split are left out
     where: dict[str, Any] = {"about": _identity(table, parts, find), "n_parts": len(bounds) - 1}
     where["force"] = write["force"]
-    # Check before the fit; an earlier audit stays until the new one is written.
+    # Check the folder before the fit. An earlier audit in it stays until the new one is written.
     check_audit_parts(output, **where)
     output.mkdir(parents=True, exist_ok=True)
     features = table.features if client is None else as_dask(table.features, parts=parts)
@@ -193,7 +199,7 @@ def audit_in_parts(
     try:
         issues = fit_with_checkpoint(fit, checkpoint)
     except BaseException:
-        with suppress(OSError):  # not empty: there is a checkpoint, or an earlier audit
+        with suppress(OSError):  # raised if the folder has a checkpoint or an earlier audit
             output.rmdir()
         raise
     folder = begin_audit_parts(output, **where)
@@ -217,7 +223,7 @@ def audit_in_parts(
 
 
 def _identity(table: FeatureTable, parts: SourceParts, find: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data and settings that must be the same if an interrupted audit continues."""
+    """Return the data and settings that must be unchanged when an interrupted audit continues."""
     known = {**known_by(table, parts), "labels": labels_digest(table.coded), **find}
     contents: dict[str, Callable[[Any], Any]] = {
         "groups": np.ndarray.tolist,

@@ -45,10 +45,17 @@ def predict(
     *,
     output: Annotated[
         Path,
-        Option("--output", "-o", help="File for predictions, .csv or .parquet; or a folder."),
+        Option(
+            "--output",
+            "-o",
+            help="File to write the predictions to, .csv or .parquet; or a folder, for several "
+            "Parquet files.",
+        ),
     ],
     options: FeatureOptions,
-    split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,
+    split: Annotated[
+        str | None, Option(help="Name of the split to predict; by default all rows.")
+    ] = None,
     probabilities: Annotated[
         bool,
         Option(
@@ -70,7 +77,7 @@ def predict(
     else:
         check_output(output, (probe, *sources), force=force, suffixes=[".csv", SUFFIX])
     if scheduler is not None and not in_parts:
-        problem = "is one file, but workers write one file per part"
+        problem = "is one file, but the workers of a scheduler write several files"
         raise ArgumentError({"output": output}, problem, "pass the name of a folder.")
     predictor = Predictor(load(probe), probabilities)
     with (
@@ -108,9 +115,9 @@ def _write_folder(
     force: bool,
     quiet: bool,
 ) -> str:
-    """Write the parts that the folder lacks; return text on how many parts there are.
+    """Write the parts that the folder lacks; return text with the number of parts.
 
-    The workers of the client write them, if there is one. `about` identifies the run.
+    If there is a client, its workers write the parts. `about` identifies the run.
     """
     parts = source_parts(table.features)
     folder = begin_parts(output, {**about, **known_by(table, parts)}, parts.n_parts, force=force)
@@ -128,7 +135,7 @@ def _write_folder(
 
 
 def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, quiet: bool) -> None:
-    """Write the predictions to one Parquet file, which is complete or absent."""
+    """Write the predictions to one Parquet file; after an error, there is no incomplete file."""
     parts = source_parts(table.features)
     with counting("Writing parts", parts.n_parts, quiet=quiet) as done:
 
@@ -140,7 +147,7 @@ def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, q
 
 
 def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of one CSV line per row; rows are predicted in blocks."""
+    """Yield the cells of one CSV line per row; a block of rows is predicted at once."""
     names, size = predictor.class_names, predictor.block_rows
     for first in range(0, table.n_rows, size):
         block = range(first, min(first + size, table.n_rows))

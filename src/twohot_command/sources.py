@@ -38,15 +38,20 @@ from twohot_command.terminal import note, say
 TEST = "test"  # name of the split for evaluation
 
 Missing: TypeAlias = Annotated[
-    list[str] | None, Option(help="Text that means no label; repeat the option for more texts.")
+    list[str] | None,
+    Option(help="Cell text that means a missing label; repeat the option for more texts."),
 ]
 
 Folds: TypeAlias = Annotated[
-    int | None, Option(min=2, help="Number of folds for cross-validation; five by default.")
+    int | None, Option(min=2, help="Number of folds for cross-validation; by default five.")
 ]
 
 SpreadsheetSafe: TypeAlias = Annotated[
-    bool, Option("--spreadsheet-safe", help="Protect CSV cells that a spreadsheet would execute.")
+    bool,
+    Option(
+        "--spreadsheet-safe",
+        help="Write CSV cells so that a spreadsheet does not run them as formulas.",
+    ),
 ]
 
 
@@ -54,7 +59,7 @@ ImageFolder: TypeAlias = Annotated[
     Path | None, Option(help="Folder that image paths are relative to.")
 ]
 
-# Rows for a fitted probe. The probe stores how to extract the features of images and texts.
+# The source of rows for a fitted probe, which stores the backbone for images and texts.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(help="A folder of images, a table of image paths or texts, or a table of features."),
@@ -62,7 +67,7 @@ ItemsOrFeatures: TypeAlias = Annotated[
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Return options and their values as words of a command line; leave out those not given.
+    """Return options and their values as words of a command line; None, False and "" are left out.
 
     Examples
     --------
@@ -81,22 +86,24 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
 
 ID_COLUMN_HELP = (
     "Column of row ids. By default the column id, else a column whose name ends in id and whose "
-    "values all differ, else the position. Pass '' to use the position."
+    "values all differ, else the ids are the positions of the rows. Pass '' to use the positions."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
-    """The source and columns of a table of features, or of images or texts for a fitted probe."""
+    """Options for a table of features, or for images or texts if there is a fitted probe."""
 
     source: ItemsOrFeatures
     others: Annotated[
-        list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
+        list[Path] | None, Argument(help="More Parquet files with rows of the same table.")
     ] = None
-    label_column: Annotated[str | None, Option(help="Column or array of the labels.")] = None
+    label_column: Annotated[
+        str | None, Option(help="Column of the labels, or array of an .npz file.")
+    ] = None
     feature_column: Annotated[
         list[str] | None,
-        Option(help="Column of features, or a pattern such as 'e*'; repeat for more columns."),
+        Option(help="Column of features, or a pattern such as 'e*'; repeat it for more columns."),
     ] = None
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None
     item_column: Annotated[
@@ -106,9 +113,10 @@ class FeatureOptions:
     def words(
         self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
     ) -> list[str]:
-        """Return the source and the options given as words of another command.
+        """Return the source and the options as words of another command line.
 
-        `record` limits them to the options of one class, and `without` names options to leave out.
+        If `record` is a class of options, only its options are returned. The options named in
+        `without` are left out.
         """
         names = [field.name for field in fields(record or self)]
         left_out = ("source", "others", *without)
@@ -120,7 +128,7 @@ class FeatureOptions:
         return self._read(labelled=False)
 
     def _read(self, **others: Any) -> FeatureTable:
-        # A single column may contain lists; several columns contain numbers.
+        # A single column is passed as a string, because it may contain lists of numbers.
         columns = self.feature_column or None
         table = read_table(
             [self.source, *self.others] if self.others else as_url(self.source),
@@ -136,8 +144,8 @@ class FeatureOptions:
             note(line)
         if table.item_kind == "text" and table.n_features < len(table.classes):
             only = f"{counted(table.n_features, 'feature')} for {len(table.classes)} classes"
-            unused = f"column {table.item_column!r} is shown and is not a feature"
-            note(f"{only}; {unused}: run `twohot extract` to use it.")
+            unused = f"only {only}: the column {table.item_column!r} is not used as a feature"
+            note(f"{unused}. Run `twohot extract` to compute features of this column.")
         return table
 
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
@@ -169,17 +177,33 @@ class FeatureOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(FeatureOptions):
-    """The features, labels and rows of a table."""
+    """Options for the features, the labels and the rows of a table."""
 
-    source: Annotated[Path, Argument(help=f"Features: {FEATURE_ENDINGS} or a Parquet folder.")]
-    labels: Annotated[Path | None, Option(help=f"Label file: {LABEL_ENDINGS}.")] = None
-    classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
+    source: Annotated[
+        Path,
+        Argument(help=f"Table of features: {FEATURE_ENDINGS} file, or folder of Parquet files."),
+    ]
+    labels: Annotated[
+        Path | None,
+        Option(help=f"File of labels that replace those of the table: {LABEL_ENDINGS}."),
+    ] = None
+    classes: Annotated[
+        Path | None, Option(help="Text file with all class names in order, one per line.")
+    ] = None
     missing: Missing = None
     merge_spellings: Annotated[
         bool,
-        Option("--merge-spellings", help="Merge labels that differ in case, blanks or encoding."),
+        Option(
+            "--merge-spellings",
+            help="Merge classes whose names differ only in case, blanks or Unicode form.",
+        ),
     ] = False
-    split: Annotated[str | None, Option(help="Split to use, or all; train by default.")] = None
+    split: Annotated[
+        str | None,
+        Option(
+            help="Name of the split to use, or all for all rows; by default train if it exists."
+        ),
+    ] = None
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
@@ -215,8 +239,8 @@ class TableOptions(FeatureOptions):
 
     def _labels_of_items(self) -> dict[str, Any]:
         if self.classes is not None:  # raise before features are extracted
-            problem = f"is for tables of features, and {self.source} lists images or texts"
-            raise ArgumentError({"classes": str(self.classes)}, problem, "leave it out.")
+            problem = f"is for tables of features, but {self.source} has images or texts"
+            raise ArgumentError({"classes": str(self.classes)}, problem, "leave the option out.")
         if self.labels is not None:
             return {"unlabelled": True}
         return {"label_column": self.label_column, "missing": self.missing or ()}
@@ -234,7 +258,7 @@ class TableOptions(FeatureOptions):
         return table
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
-        """Return the rows to use, by default the training rows; raise if none has a label."""
+        """Return the rows to use, by default the training rows; raise if no row has a label."""
         rows = table.rows_of_split(self.split)
         place = f"the {counted(len(rows), 'row')} of its split {self.split or TRAINING!r}"
         self._check_labelled(table.coded.take(rows), place)
@@ -249,11 +273,13 @@ class TableOptions(FeatureOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedTableOptions(TableOptions):
-    """A table for cross-validation; rows of one group, such as one patient, share a fold."""
+    """A table for cross-validation; the rows of a group, such as a patient, are in one fold."""
 
     group_column: Annotated[
         str | None,
-        Option(help="Column of groups, such as patients; all rows of a group are in one fold."),
+        Option(
+            help="Column of groups, such as patients; all rows of a group are put in the same fold."
+        ),
     ] = None
 
     def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
@@ -265,7 +291,7 @@ class GroupedTableOptions(TableOptions):
         missing = [name for name, cell in rows if is_missing(cell)]
         if missing:
             problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
-            advice = "fill in the cells; if a row belongs to no other row, give it its own group."
+            advice = "fill in these cells; give a row that is alone in its group a unique value."
             raise ArgumentError(named, problem, advice)
         try:
             check_groups(table.groups, table.n_rows)
@@ -279,13 +305,19 @@ class GroupedTableOptions(TableOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TrustedRowsOptions(TableOptions):
-    """Rows with trusted labels that the probe was not fitted on."""
+    """Rows with trusted labels; the probe was not fitted on these rows."""
 
     source: ItemsOrFeatures
-    split: Annotated[str | None, Option(help="Split to use, or all; test by default.")] = None
+    split: Annotated[
+        str | None,
+        Option(
+            help="Name of the split to use, or all for all rows; by default test, or all rows if "
+            "there is no split test."
+        ),
+    ] = None
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
-        """Return the rows to use, by default the test rows; raise if none has a label."""
+        """Return the rows to use, by default the test rows; raise if no row has a label."""
         split = self.split or (TEST if TEST in table.split_names else ALL_ROWS)
         return super(TrustedRowsOptions, replace(self, split=split)).rows_of(table)
 
@@ -299,28 +331,28 @@ def check_same_features(
     if known is not None and origin is not None and not origin.is_compatible_with(known):
         problem = f"{source} has features of {origin.distinct_name(known)}"
         other = f"{probe} was fitted on features of {known.distinct_name(origin)}"
-        raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
+        raise ValueError(f"{problem}, but {other}: use the same backbone for both.")
     # The names are checked here, because predictions use arrays without names.
     names = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
     columns = list(table.feature_columns)
     if names and columns and names != columns:
         new = [name for name in columns if name not in names]
         lacking = [name for name in names if name not in columns]
-        differs = [f"has {first_few(new)} too"] if new else []
+        differs = [f"also has {first_few(new)}"] if new else []
         differs += [f"lacks {first_few(lacking)}"] if lacking else []
         expected = f"{counted(len(names), 'column')} {first_few(names, 3)}"
-        found = " and ".join(differs) or "has them in another order"
-        problem = f"{probe} was fitted on {expected}, and {source} {found}"
-        advice = "name the columns in this order by {feature_column}, once per column."
+        found = " and ".join(differs) or "has these columns in another order"
+        problem = f"{probe} was fitted on {expected}, but {source} {found}"
+        advice = "pass {feature_column} for each column of the probe, in the order of the probe."
         raise ArgumentError("", problem, advice, feature_column=...)
     if table.n_features != fitted.n_features_in_:
-        expected = f"{probe} expects {fitted.n_features_in_}"
+        expected = f"{probe} was fitted on {fitted.n_features_in_}"
         problem = f"{source} has {table.n_features} features, but {expected}"
-        raise ValueError(f"{problem}: extract both with the same backbone.")
+        raise ValueError(f"{problem}: use the same backbone for both.")
 
 
 def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
-    """Return text on which labels were merged, with the numbers of rows that `sizes` has.
+    """Return text on which labels were merged; `sizes` has the number of rows of some labels.
 
     Examples
     --------
@@ -343,8 +375,8 @@ def image_root(
 ) -> Path | None:
     """Return the folder that image paths are relative to.
 
-    The folder is `images` if given, else the first place that contains the first image. Paths on
-    another host are not searched, because Windows would contact that host.
+    The folder is `images` if given, else the first of `places` that contains the first image, else
+    `default`. An image path on another host is not tried, because Windows would contact that host.
     """
     if rows.item_kind != "image":
         if images is not None:

@@ -24,7 +24,7 @@ BETWEEN_LINES = 30.0
 Verbose: TypeAlias = Annotated[
     bool, Option("--verbose", "-v", help="Print all tables and details.")
 ]
-Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress.")]
+Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Do not show the progress.")]
 Force: TypeAlias = Annotated[bool, Option("--force", help="Replace an existing output.")]
 ReportFolder: TypeAlias = Annotated[
     Path | None, Option("--output", "-o", help="Folder for figures and for the result as JSON.")
@@ -37,7 +37,7 @@ def fraction(words: str) -> Any:
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
-    """Print a text as it is: brackets in names from a user's data are no markup."""
+    """Print a text as it is; brackets, for instance in a class name, are not read as markup."""
     console = Console(stderr=stderr)
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
@@ -53,7 +53,7 @@ def say_next(*words: object, first: str = "Next: ") -> None:
 
 
 def say_more(what: str) -> None:
-    """Print a hint that --verbose prints `what`."""
+    """Print a hint that the option --verbose prints `what`."""
     say(f"Add --verbose for {what}.")
 
 
@@ -71,7 +71,7 @@ def print_table(
     Blanks in cells are made visible, except in cells that are a `Text` of rich.
     """
     if title is not None:
-        say(title, "italic")  # the title of a rich table wraps if the table is narrow
+        say(title, "italic")  # rich would wrap the title at the width of the table
     table = Table(caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in names else "right")
@@ -87,15 +87,16 @@ def number(value: float, form: str = ".3g") -> str:
 
 
 def print_choice(choice: Choice) -> None:
-    """Print the classifiers that were tried; those that were chosen are bold."""
+    """Print a table of the classifiers that were tried; the chosen ones are bold."""
     chosen = [number for number, entry in enumerate(choice.tried) if entry.chosen]
-    title = f"{counted(choice.n_rows, 'row')} in {counted(choice.n_folds, 'fold')}"
+    rows, folds = counted(choice.n_rows, "row"), counted(choice.n_folds, "fold")
+    title = f"Classifiers that were tried, on {rows} in {folds}"
     cells = [(mark.strip(), *rest) for mark, *rest in choice.cells()]
     print_table(HEADINGS, cells, names=HEADINGS[:2], title=title, bold=chosen)
 
 
 def seen(name: str) -> str:
-    """Return a name as text, in quotes if some of its blanks would be invisible without them.
+    """Return a name as text, in quotes if it has blanks that would be invisible without quotes.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def seen(name: str) -> str:
 
 
 class PacedLines:
-    """Lines of progress for a log, which cannot show a bar: at most one every half minute."""
+    """Progress as lines of a log, which cannot show a bar; at most one line per half minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -114,20 +115,20 @@ class PacedLines:
         self._is_needed = not Console(stderr=True).is_terminal
 
     def say(self, text: str) -> None:
-        """Print a text to a log unless another one was printed less than half a minute ago."""
+        """Print a text to a log, unless a text was printed less than half a minute ago."""
         if self._is_needed and self._clock() - self._last >= BETWEEN_LINES:
             self._last = self._clock()
             say(text, stderr=True)
 
 
 def progress_bar(first: str, *columns: Any, **how: Any) -> Progress:
-    """Return a progress bar: the format of its first column, then bar, count and other columns."""
+    """Return a progress bar: a column of the format `first`, the bar, a count, other columns."""
     start = (TextColumn(first, markup=False), BarColumn(), MofNCompleteColumn())
     return Progress(*start, *columns, console=Console(stderr=True), **how)
 
 
 def shown(bar: Progress, *, quiet: bool) -> AbstractContextManager[object]:
-    """Return the progress bar; if quiet, an empty context: a disabled bar prints an empty line."""
+    """Return the bar; if quiet, an empty context, because a disabled bar prints an empty line."""
     return nullcontext() if quiet else bar
 
 
@@ -140,7 +141,10 @@ def counting(
     n_done: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Callable[..., None]]:
-    """Show how many steps of a task are done; yield a callback for a step and its description."""
+    """Show how many steps of a task are done; yield a function to call after each step.
+
+    The argument of this function is a description of the step.
+    """
     columns = (
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -159,7 +163,10 @@ def counting(
 
 
 def choosing(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
-    """Show the choice of a probe; yield a callback for one line per classifier that is tried."""
+    """Show the progress of choosing a probe; yield a function to call after each classifier.
+
+    The argument of this function is a line of text on the classifier.
+    """
     return counting("Choosing a probe", MOST_TRIED, quiet=quiet)
 
 
@@ -167,7 +174,7 @@ def choosing(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
 
 
 def check_report(folder: Path | None) -> None:
-    """Raise if `write_report` could not write to a folder."""
+    """Raise an error if `write_report` could not write to a folder."""
     if folder is not None:
         check_writable(folder, {"output": folder})
         load_extra("matplotlib.figure", "plot", "figures")
@@ -179,7 +186,7 @@ def write_report(
     record: Mapping[str, Any],
     draw: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a record, and the figures that `draw` returns with their file names."""
+    """Write a record as the JSON file `name`, and the figures that `draw` returns by file name."""
     if folder is None:
         return
     figures = draw()

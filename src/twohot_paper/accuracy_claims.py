@@ -1,9 +1,11 @@
 """Claims about accuracy: the settings in which they are tested, and the rule for the verdict.
 
 A setting is a dataset, a kind of noise and a noise rate. The rule is the text `RULE`, which the
-pages of the report print. If several conditions cover the same number of settings, the verdict
+pages of the report print. If a claim holds only in some settings, a condition describes them, such
+as a range of noise rates. If several conditions cover the same number of settings, the verdict
 names all of them. Settings with a model that did not converge are left out. Settings with noise
-beyond recovery are left out too, because methods can gain accuracy there only by chance.
+beyond recovery are left out too: there, the true label is often not the most frequent label of its
+class, so methods can gain accuracy only by chance.
 """
 
 from collections import Counter
@@ -23,11 +25,9 @@ from twohot_paper.grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, title
 from twohot_paper.probe_run import MOST_LOST, ROUNDS, STUDENTS, TEACHER, TWO_HOT, ProbeRun
 from twohot_paper.table import Mean, Table, mean_of
 
-# Minimum fraction of the settings in which a statement must hold, and minimum fraction of the
-# settings that a condition must cover.
-NEARLY_ALL = 0.9
-COVERED = 0.15
-FEWEST_COVERED = 3  # minimum number of settings of a condition: fewer may agree by chance
+NEARLY_ALL = 0.9  # minimum fraction of the settings in which a statement must hold
+COVERED = 0.15  # minimum fraction of the settings that a condition must cover
+FEWEST_COVERED = 3  # minimum number of settings of a condition; fewer could agree by chance
 FEWEST = 4  # minimum number of settings for a verdict
 
 ONE_FILE = "If a dataset has several files, the file with the most finished runs counts."
@@ -39,19 +39,20 @@ RECOVERABLE_ONLY = (
     " 1 − 1/s)."
 )
 SETTINGS_RULE = (
-    f"Confirmed if the statement holds in at least {NEARLY_ALL:.0%} of the settings. A setting is a"
-    " dataset, a kind of noise and a noise rate; its numbers are means over seeds. Otherwise, the"
-    " verdict names the widest condition under which the statement holds so often: a range of noise"
-    " rates, or all kinds of noise or datasets in each of which it does. The condition must cover"
-    f" {COVERED:.0%} of the settings, and {FEWEST_COVERED} settings of each kind or dataset. If"
-    f" there is no such condition, the claim is not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
+    f"Confirmed if the statement holds in at least {NEARLY_ALL:.0%} of the settings (dataset, kind"
+    " of noise and rate; means over seeds). Otherwise, the verdict names the widest condition"
+    f" under which the statement holds in at least {NEARLY_ALL:.0%} of the settings: a range of"
+    " noise rates, or some kinds of noise or datasets, in each of which it holds in at least"
+    f" {NEARLY_ALL:.0%}. The condition must cover {COVERED:.0%} of the settings, and"
+    f" {FEWEST_COVERED} settings of each kind or dataset. Without such a condition, the claim is"
+    f" not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
 RULE = f"{SETTINGS_RULE} A verdict needs at least {FEWEST} settings."
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting in which a statement is tested."""
+    """A dataset, a kind of noise and a noise rate, for which a statement is tested."""
 
     data: str  # display name of the dataset
     corruption: str
@@ -60,7 +61,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class JudgedSetting:
-    """Whether a statement holds in a setting, and the number that decides it."""
+    """Whether a statement holds in a setting, and the number that determines this."""
 
     setting: Setting
     value: Mean | None
@@ -70,9 +71,9 @@ class JudgedSetting:
 def judge_settings(
     judged: Sequence[JudgedSetting], title: str, *, fewest: int = FEWEST, left_out: str = ""
 ) -> ClaimVerdict:
-    """Return the verdict by `RULE`, with a table of the numbers of all settings.
+    """Return the verdict by `RULE`, with a table of the values of all settings.
 
-    `left_out` is a sentence on the settings that were left out.
+    `title` is the title of this table. The text `left_out` says which settings were left out.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def judge_settings(
     if len(judged) < fewest:
         finished = f"{len(judged)} of the settings that it needs are finished"
         return not_testable(f"{finished}, and a verdict needs at least {fewest}.{left_out}")
-    evidence = f"It holds in {_held(judged)} of {len(judged)} settings.{left_out}"
+    evidence = f"The statement holds in {_held(judged)} of {len(judged)} settings.{left_out}"
     shown = {"table": _table(judged, title), "basis": _basis(judged)}
     if _nearly_all_hold(judged):
         return verdict_if("", evidence, holds=True, **shown)
@@ -96,14 +97,14 @@ def judge_settings(
 
 
 def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:
-    """Return text on how many settings it holds in, inside a condition and outside."""
+    """Return text on how many settings the statement holds in, inside a condition and outside."""
     others = [each for each in judged if each not in covered]
     inside, outside = (f"{_held(part)} of {len(part)}" for part in (covered, others))
     return f"{inside}, elsewhere {outside}"
 
 
 def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
-    """Return the counts by dataset, by kind of noise and by noise rate, in sentences."""
+    """Return sentences that count settings by dataset, by kind of noise and by noise rate."""
     sentences = []
     words = {"data": "dataset", "corruption": "kind of noise", "noise_rate": "noise rate"}
     for key, what in words.items():
@@ -115,7 +116,7 @@ def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
 
 
 def _grouped(judged: Sequence[JudgedSetting], key: str) -> dict[Any, list[JudgedSetting]]:
-    """Return the settings grouped by one of their fields, in order."""
+    """Return the settings grouped by the value of the field `key`, in the order of the values."""
     groups: dict[Any, list[JudgedSetting]] = {}
     for each in judged:
         groups.setdefault(getattr(each.setting, key), []).append(each)
@@ -127,7 +128,7 @@ def _held(judged: Sequence[JudgedSetting]) -> int:
 
 
 def _basis(judged: Sequence[JudgedSetting]) -> str:
-    """Return text on the numbers of settings and draws that a verdict is based on."""
+    """Return text on the numbers of settings and of label draws that a verdict is based on."""
     kinds = sorted({each.setting.corruption for each in judged})
     every = len(kinds) == len(CORRUPTIONS)
     noises = "all noises" if every else f"{listed(kinds)} noise"
@@ -140,7 +141,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
 
 
 def _widest(judged: Sequence[JudgedSetting]) -> list[tuple[str, list[JudgedSetting]]]:
-    """Return the conditions that cover the most settings, with these settings."""
+    """Return the conditions that cover the most settings, each with the settings it covers."""
     fewest = max(COVERED * len(judged), FEWEST_COVERED)
     found = [
         (words, covered)
@@ -191,10 +192,10 @@ def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class TriedSettings:
-    """Settings with results, and settings that are left out."""
+    """The settings with results, and the settings that are left out."""
 
-    draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(default_factory=dict)  # the reasons
+    draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by label seed
+    left_out: dict[Setting, str] = field(default_factory=dict)  # reason why it is left out
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return a sentence on the settings left out and the reasons; empty if there are none."""
@@ -220,10 +221,10 @@ def settings_of(
     recoverable: bool = True,
     **grid: Any,
 ) -> TriedSettings:
-    """Return every setting with results, with the models of all its draws by seed.
+    """Return every setting with results, with the models of each draw of noisy labels, by seed.
 
-    `recoverable` leaves out settings with noise beyond recovery. `grid` has other fields of
-    `ProbeGrid`.
+    If `recoverable`, settings with noise beyond recovery are left out. `grid` has values for other
+    fields of `ProbeGrid`.
     """
     names = titles(data)
     seeds = tuple(sorted({run.seed for run in results if isinstance(run, ProbeRun)}))
@@ -246,7 +247,7 @@ def settings_of(
 
 
 def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-    """Return for every dataset the file with most finished runs; if several, the largest one."""
+    """Return one file per dataset: that with the most finished runs; among equals, the largest."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
     chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of equal names
@@ -256,16 +257,15 @@ def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
 # A claim about accuracy: a statement about models, judged in all settings -------------------------
 
 
-# Minimum difference of accuracy that counts, in points: five images of a thousand. A tenfold
-# smaller tolerance of the fits changes accuracy by less.
+# Differences of accuracy up to this number of percentage points (five images of a thousand) do not
+# count. A tenfold smaller tolerance of the fits changes accuracy by less.
 MARGIN = 0.5
 
-# A claim about all noisy rows holds if it is true of this fraction of them.
+# A claim about all mislabelled rows holds if it is true of at least this fraction of these rows.
 ALL_ROWS = 0.99
 
-# Fraction of the total gain that two students must reach, and the smallest gain that is considered.
-NEARLY_ALL_GAIN = 0.9
-SOME_GAIN = 1.0  # points
+NEARLY_ALL_GAIN = 0.9  # fraction of the gain of four students that two students must reach
+SOME_GAIN = 1.0  # smallest gain of four students that is considered, in percentage points
 
 Judged: TypeAlias = tuple[Mean | None, bool]  # the number to show, and whether the statement holds
 Draws: TypeAlias = Sequence[Models]  # models of all draws of one setting
@@ -273,7 +273,7 @@ Draws: TypeAlias = Sequence[Models]  # models of all draws of one setting
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyRule:
-    """The settings of a claim about accuracy in its TOML file."""
+    """How a claim about accuracy is tested: the keys of the table `accuracy` in its TOML file."""
 
     statement: str  # a name in STATEMENTS
     arguments: dict[str, Any] = field(default_factory=dict)  # arguments of the statement
@@ -281,8 +281,8 @@ class AccuracyRule:
     corruptions: tuple[str, ...] = CORRUPTIONS  # kinds of noise that the claim is about
     needed: tuple[str, ...] | None = None  # kinds of noise that must have settings; None: all
     lowest_rate: float = NOISE_RATES[1]
-    recoverable: bool = True  # whether noise beyond recovery is omitted
-    backbone: str = ""  # part of the file names; empty: any
+    recoverable: bool = True  # whether settings with noise beyond recovery are left out
+    backbone: str = ""  # text that names of feature files must contain; empty: any file
     grid: dict[str, Any] = field(default_factory=dict)  # other fields of `ProbeGrid`
 
     @property
@@ -314,7 +314,7 @@ class AccuracyRule:
         return judge_settings(found, self.value, left_out=left_out)
 
     def _grid(self) -> dict[str, Any]:
-        """Return the fields of the grid, with TOML lists as tuples."""
+        """Return the other fields of `ProbeGrid`, with tuples instead of TOML lists."""
         return {k: tuple(v) if isinstance(v, list) else v for k, v in self.grid.items()}
 
 
@@ -326,9 +326,9 @@ def ahead(
     score: str = "test_accuracy",
     margin: float = MARGIN,
 ) -> Judged | None:
-    """Test that the best of `models` has a higher score than the best of `rivals`, in points.
+    """Test that the best of `models` exceeds the best of `rivals` by more than `margin`, in points.
 
-    The best model has the largest mean over the draws.
+    The best model is the one with the largest mean score over the draws.
     """
     whole = [draw for draw in draws if draw.keys() >= {*models, *rivals}]
 
@@ -341,7 +341,10 @@ def ahead(
 
 
 def rises(draws: Draws) -> Judged | None:
-    """Test that the last student is above the teacher, and that no round is clearly worse."""
+    """Test that the last student is more accurate than the teacher, and no round loses accuracy.
+
+    A loss of less than `MARGIN` against the round before does not count.
+    """
     judged = ahead(draws, ROUNDS[-1:], [TEACHER])
     steps = [ahead(draws, [new], [old]) for old, new in zip(ROUNDS[:-1], STUDENTS, strict=True)]
     means = [step[0].mean for step in steps if step is not None and step[0] is not None]
@@ -349,14 +352,14 @@ def rises(draws: Draws) -> Judged | None:
 
 
 def two_are_enough(draws: Draws) -> Judged | None:
-    """Test that two candidates give a higher accuracy than any larger number of candidates."""
+    """Test that two candidates give a higher accuracy than every larger number of candidates."""
     more = ("top-3", "top-5", "top-10")
     rivals = [name for name in more if any(name in draw for draw in draws)]
     return ahead(draws, [TWO_HOT], rivals) if rivals else None
 
 
 def early_gain(draws: Draws) -> Judged | None:
-    """Test that two students reach nearly all of the gain of four."""
+    """Test that the second student has nearly all of the fourth student's gain over the teacher."""
     gains = [
         [draw[name].test_accuracy - draw[TEACHER].test_accuracy for name in STUDENTS]
         for draw in draws
@@ -371,13 +374,13 @@ def early_gain(draws: Draws) -> Judged | None:
 
 
 def truth_in_two(draws: Draws) -> Judged | None:
-    """Test that the true label of mislabelled rows is among the teacher's two largest outputs."""
+    """Test that nearly all mislabelled rows have the true label in the teacher's top two."""
     share = mean_of([shares["2"] for shares in _truth_in_top(draws)], factor=100)
     return None if share is None else (share, share.mean >= 100 * ALL_ROWS)
 
 
 def truth_in_more(draws: Draws) -> Judged | None:
-    """Test that larger sets of the teacher's top labels contain the true label more often."""
+    """Test that the teacher's top k labels contain the true label more often, the larger k is."""
     found = _truth_in_top(draws)
     if not found:
         return None
@@ -387,7 +390,11 @@ def truth_in_more(draws: Draws) -> Judged | None:
 
 
 def crosses(draws: Draws) -> Judged | None:
-    """Test that mislabelled rows first have more output at the given label, and finally less."""
+    """Test that mislabelled rows have more output at the given label at first, and less at last.
+
+    More and less are relative to the output at the true label; the first model is the teacher, and
+    the last is the last student.
+    """
     pairs = [
         (draw[name].noisy_true, draw[name].noisy_given)
         for draw in draws
@@ -399,9 +406,10 @@ def crosses(draws: Draws) -> Judged | None:
 
 
 def moves(draws: Draws, output: str, moment: str, *, up: bool) -> Judged | None:
-    """Test that the mean or the spread of an output rises, or falls, in every round.
+    """Test that a moment (mean or standard deviation over rows) of an output changes as expected.
 
-    The table shows the change from the teacher to the last student, in hundredths.
+    It must rise in every round if `up`, else fall. The table shows the change from the teacher to
+    the last student, in hundredths.
     """
     spreads = [[getattr(draw[name], output) for name in ROUNDS] for draw in draws]
     values = np.array(

@@ -28,15 +28,15 @@ from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
 from twohot_paper.reproduction import Report, Reproduction, show, write_made, write_text
 from twohot_paper.runs import Progress as RunProgress
 
-# The remaining time is estimated from the runs that ended in this many seconds.
+# The remaining time is estimated from the runs that ended during the last seconds, this many.
 LONGEST_RUN = 4 * 3600.0
 
 
 @contextmanager
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
-    """Show the progress of `n_runs` runs; yield the callback for each run.
+    """Show the progress of `n_runs` runs; yield a function to call after each run.
 
-    Without a terminal, a line is printed from time to time.
+    Without a terminal, a line of text is printed at most every half minute.
     """
     console, lines = Console(stderr=True), PacedLines()
     columns = [TextColumn("Runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
@@ -57,8 +57,8 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 
 LIST = "list"
 
-MOST_NOTES = 12  # number of printed notes; the page has all notes
-NEEDS_WIDTH = 16  # maximum letters, to leave room for titles
+MOST_NOTES = 12  # maximum number of notes that are printed; the page has all notes
+NEEDS_WIDTH = 16  # width of the column "needs" in characters, to leave room for titles
 NARROW = 120  # in a narrower terminal, titles are printed below the ids
 
 
@@ -69,28 +69,39 @@ def reproduce(
     names: Annotated[
         list[str],
         Argument(
-            help="Figures and tables by their labels in the paper (fig:acc_gain) or their numbers"
-            ' ("Figure 3a"), the groups synthetic, real or all; or list. More feature files may'
-            " follow --features."
+            help="What to reproduce: labels in the paper (fig:acc_gain), numbers in the paper"
+            ' ("Figure 3a"), or a group (synthetic, real, all). The word list prints all names. An'
+            " argument that is a file is used as a feature file, so --features a.npz b.npz works."
         ),
     ],
     *,
     features: Annotated[
         list[Path] | None,
-        Option(help="Feature file with splits train and test and true labels; repeat for more."),
+        Option(
+            help="Feature file with the splits train and test and with true labels; repeat the"
+            " option for more files."
+        ),
     ] = None,
-    features_dir: Annotated[Path | None, Option(help="Folder of feature files.")] = None,
-    output: Annotated[Path, Option("--output", "-o", help="Folder to write to.")] = Path("paper"),
+    features_dir: Annotated[
+        Path | None, Option(help="Folder whose feature files are all used.")
+    ] = None,
+    output: Annotated[
+        Path, Option("--output", "-o", help="Folder for the figures, the tables and the page.")
+    ] = Path("paper"),
     log: Annotated[
         Path | None,
-        Option(help="File of finished runs; by default runs.jsonl in the output folder."),
+        Option(help="File with the records of runs; by default runs.jsonl in the output folder."),
     ] = None,
     seeds: Annotated[
-        int | None, Option(min=1, help="Number of draws of noisy labels (3 in the paper).")
+        int | None,
+        Option(
+            min=1,
+            help="Number of draws of noisy labels for real data; by default as in the paper (3).",
+        ),
     ] = None,
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of parallel runs.")] = 1,
     records_only: Annotated[
-        bool, Option("--records-only", help="Draw figures from finished runs only.")
+        bool, Option("--records-only", help="Use only finished runs; do not start other runs.")
     ] = False,
 ) -> None:
     """Reproduce the paper: run experiments, draw the figures and judge the claims."""
@@ -117,7 +128,7 @@ def reproduce(
     _write(show(work), output)
     if n_failed:
         what = counted(n_failed, "run")
-        say(f"{what} failed; the same command tries again.", "red", stderr=True)
+        say(f"{what} failed: run this command again to repeat them.", "red", stderr=True)
         raise typer.Exit(1)
 
 
@@ -130,25 +141,25 @@ def _say_unused(wanted: list[str], paths: list[Path]) -> None:
     if paths:
         files = first_few(paths, write=str)
         need, verb = "need" + "s" * (len(wanted) == 1), "is" if len(paths) == 1 else "are"
-        say(f"{', '.join(wanted)} {need} no features: {files} {verb} not used.", stderr=True)
+        say(f"{', '.join(wanted)} {need} no features, so {files} {verb} not used.", stderr=True)
 
 
 def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
     for path in filter(Path.is_dir, features):
-        advice = "pass {features_dir} to use all its feature files."
+        advice = "pass {features_dir} to use all feature files in this folder."
         raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
     found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
         data = read_data_sets(found)
     for each in data.values():
         if each.paper_name is None:
-            penalty = f"so its penalty is as strong as that of Flowers-102 ({each.l2('base'):.3g})"
+            penalty = f"so its penalty ({each.l2('base'):.3g}) has the ridge of Flowers-102"
             say(f"{each.name} is not one of the paper's datasets, {penalty}.", stderr=True)
     return data
 
 
 def _print_list(work: Reproduction, results: Results) -> None:
-    """Print every figure and table: its needs, finished runs and time."""
+    """Print every figure and table with its needed data, its finished runs and its time."""
     missing = work.missing()
     rows: list[list[object]] = []
     for exhibit in work.exhibits:
@@ -162,16 +173,16 @@ def _print_list(work: Reproduction, results: Results) -> None:
     if Console().width < NARROW:
         headings = ["id, place and title", *headings[2:]]
         rows = [[Text(f"{name}\n{title}"), *others] for name, title, *others in rows]
-    caption = "Core minutes are rough" + (
-        "." if work.data else "; of what needs features, for a dataset such as Flowers-102."
+    caption = "Core minutes are rough estimates" + (
+        "." if work.data else "; if features are needed, for a dataset such as Flowers-102."
     )
     print_table(headings, rows, names=headings[:-2], caption=caption)
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
-    """Raise if a named figure or a whole group lacks its data; print other missing data.
+    """Raise an error if a figure named by the user, or a whole group, lacks its data.
 
-    This is called before any file is written.
+    Other figures without their data are printed. This is called before any file is written.
     """
     missing = work.missing()
     for group in (name for name in wanted if name in GROUPS):
@@ -185,11 +196,12 @@ def _check_needs(work: Reproduction, wanted: list[str]) -> None:
             advice = "pass {features}."
             other = exhibit.on_any_features() if exhibit.data_sets else None
             if other is not None:
-                advice = f"pass {{features}}, or take {other.id}, which shows it of any features."
+                same = "which makes the same figure from any features"
+                advice = f"pass {{features}}, or run `twohot reproduce {other.id}`, {same}."
             raise ArgumentError("", f"{exhibit.id} needs {lacks}", advice, features=...)
     if missing:
         names = first_few([exhibit.id for exhibit in missing], write=str)
-        say(f"Not run, because of missing features: {names}.", stderr=True)
+        say(f"Not run, because feature files are missing: {names}.", stderr=True)
 
 
 def _run(work: Reproduction, jobs: int) -> int:

@@ -1,8 +1,8 @@
 """A claim of the paper, and the verdict that a rule derives from the results.
 
 The texts of the claims are in `claims/*.toml`. The rule of a claim about accuracy is an
-`AccuracyRule`, whose fields are the table `accuracy` of the claim. The rule of any other claim is a
-function that is registered under the id of the claim.
+`AccuracyRule`; the table `accuracy` in the TOML file has its fields. The rule of any other claim is
+a function that is registered under the id of the claim.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,27 +29,27 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class ClaimVerdict:
-    """The verdict on a claim, with the numbers that decide it."""
+    """The verdict on a claim, with the numbers that determine it."""
 
     answer: Answer
-    evidence: str  # one or two sentences with the numbers that decide
-    condition: str = ""  # when the claim holds, if the answer is conditional
+    evidence: str  # one or two sentences with the numbers that determine the answer
+    condition: str = ""  # the condition under which the claim holds, if the answer is CONDITIONAL
     table: Table | None = None  # the measured numbers
     advice: str = ""  # what a practitioner should do
-    basis: str = ""  # the amount of data: "18 of 20 settings, 1 draw" for instance
+    basis: str = ""  # the amount of data, for instance "18 of 20 settings, 1 draw"
 
     def __str__(self) -> str:
         return f"{self.answer} {self.condition}".strip()
 
     @property
     def in_short(self) -> str:
-        """Short text after the sign of the answer: the condition, if any, and the basis."""
+        """The condition, if any, and the basis; the report shows this text after a sign."""
         words = [f"when {self.condition}" if self.condition else "", self.basis]
         return "; ".join(filter(None, words)) or str(self.answer)
 
     @property
     def with_basis(self) -> str:
-        """The answer and its basis."""
+        """The answer, with its condition and its basis."""
         return f"{self} ({self.basis})" if self.basis else str(self)
 
 
@@ -62,24 +62,24 @@ class Claim:
 
     id: str  # a short name: letters, digits and hyphens
     title: str  # a heading: the claim in a few words
-    text: str  # the sentence of the paper; an additional question is in brackets
+    text: str  # the sentence of the paper, or an additional question in brackets
     place: str  # section, figure or theorem of the paper
     rule: str  # how the numbers determine the verdict, as text
     brief: str = ""  # the rule in a few words, for a list; default: the rule
     shared_rule: str = ""  # the rest of the rule, which is the same for many claims
     advice: str = ""  # what a practitioner should do
-    exhibits: tuple[str, ...]  # ids of the figures that show it and provide its runs
+    exhibits: tuple[str, ...]  # ids of the figures that show the claim and provide its runs
     order: int  # position of its section in the report
     check: Judge = field(repr=False)
 
     @property
     def of_paper(self) -> bool:
-        """Whether it is a sentence of the paper, and not an additional question."""
+        """Whether the claim is a sentence of the paper, and not an additional question."""
         return self.place != NOT_IN_PAPER
 
     @property
     def page(self) -> str:
-        """The file name, without suffix, of the first exhibit that shows it."""
+        """The file name, without suffix, of the first exhibit that shows the claim."""
         return self.exhibits[0].replace(":", "-")
 
     @property
@@ -88,21 +88,22 @@ class Claim:
         return f"{self.rule} {self.shared_rule}".strip()
 
     def judge(self, results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        """Return the verdict, with advice if there is an answer."""
+        """Return the verdict, with the advice of the claim if the claim could be tested."""
         verdict = self.check(results, data)
         known = verdict.answer is not Answer.NOT_TESTABLE
         return replace(verdict, advice=self.advice) if known else verdict
 
 
 def not_testable(why: str) -> ClaimVerdict:
-    """Return the verdict on a claim whose data is missing."""
+    """Return the verdict on a claim that cannot be tested; `why` is a sentence."""
     return ClaimVerdict(Answer.NOT_TESTABLE, why)
 
 
 def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> ClaimVerdict:
     """Return a verdict: confirmed, confirmed under a condition, or not confirmed.
 
-    `more` has other fields of the verdict.
+    `condition` is empty if the claim does not hold under any condition. `more` has values for other
+    fields of the verdict.
     """
     if holds:
         return ClaimVerdict(Answer.CONFIRMED, evidence, **more)
@@ -113,7 +114,10 @@ def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> Cl
 def by_parts(
     confirmed: Sequence[str], n_parts: int, evidence: str, condition: str, **more: Any
 ) -> ClaimVerdict:
-    """Return the verdict on a claim of `n_parts` parts, of which `confirmed` are confirmed."""
+    """Return the verdict on a claim of `n_parts` parts; `confirmed` names the confirmed parts.
+
+    `condition` says for which parts the claim is confirmed.
+    """
     holds = len(confirmed) == n_parts
     return verdict_if(condition if confirmed else "", evidence, holds=holds, **more)
 

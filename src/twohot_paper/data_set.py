@@ -1,8 +1,9 @@
 """A dataset for the paper's experiments: features of two splits, with true labels.
 
 The paper trains on raw backbone features, and computes correlations of centred features of unit
-norm. Superclasses follow the paper: complete linkage of the classes, cut at .8 of the largest merge
-distance for label noise (`structure` uses .9 for statistics).
+norm. Superclasses follow the paper: the classes are merged by complete linkage. Where superclasses
+define label noise, the dendrogram is cut at .8 of its largest merge distance. For the statistics in
+`structure`, it is cut at .9.
 """
 
 import hashlib
@@ -21,7 +22,8 @@ from twohot.base import NO_LABEL, ArgumentError, IntArray, check_finite, counted
 from twohot.describe import class_correlation, cluster_classes
 from twohot.tables import FeatureTable, read_table
 
-# The paper's six datasets by the start of file names, with the base penalty on raw features.
+# The paper's six datasets, with the base penalty λ on raw features. A file belongs to a dataset if
+# the name of the file starts with the name of the dataset; see `file_prefix`.
 PAPER_PENALTIES = {
     "CIFAR-100": 5e-5,
     "Caltech-101": 5e-4,
@@ -31,8 +33,8 @@ PAPER_PENALTIES = {
     "StanfordCars": 5e-4,
 }
 
-# Any other dataset gets the penalty that has the same ridge as Flowers-102:
-# K·N·l2/‖φ‖² = 102 · 6,149 · 5e-4 / 1,222.
+# Ridge of Flowers-102: K·N·l2/‖φ‖² = 102 · 6,149 · 5e-4 / 1,222, with K classes, N rows and mean
+# squared norm ‖φ‖² of the rows. The penalty of a dataset that is not in the paper has this ridge.
 FLOWERS_RIDGE = 0.2566
 
 # The penalties of the paper's tables, as multiples of its base penalty.
@@ -40,8 +42,8 @@ STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
 
 
 FEWEST_CLASSES = 3
-FEWEST_ROWS = 2  # minimum rows per class: a correlation needs pairs
-BLOCK_ROWS = 4096  # rows that are checked at once
+FEWEST_ROWS = 2  # minimum number of rows per class: a correlation needs a pair of rows
+BLOCK_ROWS = 4096  # number of rows that are checked at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class DataSet:
     """Features and true labels of training and test rows."""
 
     name: str  # file name without suffix
-    X: NDArray[Any]  # (n_samples, n_features), as the backbone gave them
+    X: NDArray[Any]  # (n_samples, n_features), features of the backbone without any scaling
     labels: IntArray  # (n_samples,), true labels as positions in `classes`
     X_test: NDArray[Any]
     test_labels: IntArray
@@ -62,7 +64,7 @@ class DataSet:
 
     @property
     def paper_name(self) -> str | None:
-        """The paper's dataset with this file name, if any."""
+        """The dataset of the paper that the file name starts with, or None."""
         prefix = file_prefix(self.name)
         names = [name for name in PAPER_PENALTIES if prefix.startswith(file_prefix(name))]
         return names[0] if names else None
@@ -83,21 +85,24 @@ class DataSet:
 
     @cached_property
     def superclass(self) -> IntArray:
-        """Superclass of every class, from the true labels."""
+        """Superclass of every class, from the features and the true labels."""
         means = class_correlation(self.X, self.labels).means
         return np.asarray(cluster_classes(means).superclass)
 
     def l2(self, strength: str) -> float:
-        """Return the penalty on raw features: the paper's, or one with Flowers-102's ridge."""
+        """Return the penalty on raw features; `strength` is a key of `STRENGTHS`.
+
+        For a dataset that is not in the paper, the base penalty has the ridge of Flowers-102.
+        """
         ridge_one = self.mean_square / (self.n_classes * len(self.X))
         base = PAPER_PENALTIES[self.paper_name] if self.paper_name else FLOWERS_RIDGE * ridge_one
         return float(f"{base * STRENGTHS[strength]:.6g}")
 
 
 def read_data_set(path: str | os.PathLike[str]) -> DataSet:
-    """Return a dataset from a feature file for `read_table`, with the splits train and test.
+    """Return the dataset in a feature file that `read_table` reads, with the splits train and test.
 
-    The labels are assumed to be true; a run adds noise to them.
+    The labels of the file are assumed to be true; a run adds noise to them.
 
     Examples
     --------
@@ -141,10 +146,11 @@ def file_prefix(name: str) -> str:
 
 
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
-    """Return the groups of files with the same rows from different backbones.
+    """Return groups of files that have features of the same rows, from different backbones.
 
-    Such files belong to one dataset of the paper, or have the same class names, and their training
-    labels are equal. A file with only some of the rows is not another backbone.
+    Files are in one group if their training labels and class names are equal, and if they belong to
+    the same dataset of the paper or to none. Numbers do not count as class names outside of the
+    paper. A file with only some of the rows is in another group.
     """
     groups: dict[Any, list[DataSet]] = {}
     for each in data:
@@ -155,7 +161,7 @@ def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
 
 
 def of_backbone(data: Sequence[DataSet], name: str) -> list[DataSet]:
-    """Return the files whose name contains a backbone; all files if `name` is empty."""
+    """Return the files whose name contains the name of a backbone; all files if it is empty."""
     return [each for each in data if re.search(f"(^|[^a-z]){name.lower()}", each.name.lower())]
 
 
@@ -180,7 +186,7 @@ def _true_labels(table: FeatureTable) -> IntArray:
 
 
 def _finite(file: str, split: str, part: FeatureTable) -> NDArray[Any]:
-    """Return the features of a split; raise for NaN and infinity, with their row."""
+    """Return the features of a split; raise an error that names a row with NaN or infinity."""
     features = np.asarray(part.features)
     for start in range(0, len(features), BLOCK_ROWS):
         block = features[start : start + BLOCK_ROWS]
@@ -198,10 +204,10 @@ def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: Fe
     few = [name for name, count, _ in named if count < FEWEST_ROWS]
     if len(counts) < FEWEST_CLASSES:
         problem = f"{file} has {counted(len(counts), 'class', 'classes')}"
-        advice = f"pass at least {FEWEST_CLASSES} classes; of two classes, both are candidates."
+        advice = f"pass at least {FEWEST_CLASSES}, because two-hot targets need a third class."
     elif untrained:
         problem = f"{file} has classes that occur only in the split test: {first_few(untrained)}"
-        advice = "remove their rows, or add some to the split train."
+        advice = "remove the rows of these classes, or add some to the split train."
     elif few:
         problem = f"{file} has fewer than {FEWEST_ROWS} training rows of classes {first_few(few)}"
         advice = "remove these classes, or add rows."
@@ -222,20 +228,20 @@ def find_feature_files(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     if not found:
         problem = f"has no feature files ({', '.join(SUFFIXES)})"
-        advice = "make them with `twohot extract`, splits train and test."
+        advice = "make files with the splits train and test, as by `twohot extract flowers102`."
         raise ArgumentError({"features_dir": folder}, problem, advice)
     return found
 
 
 def read_data_sets(paths: Iterable[Path]) -> dict[str, DataSet]:
-    """Return the datasets in some files, by absolute path."""
+    """Return the datasets in the files at `paths`, by absolute path."""
     found: dict[str, DataSet] = {}
     for path in dict.fromkeys(path.resolve() for path in paths):
         data = read_data_set(path)
         same = [other for other, each in found.items() if each.name == data.name]
         if same:
             problem = f"{first_few([*same, str(path)], write=str)} have the same name"
-            advice = "rename one of them: file names identify results."
+            advice = "rename one of these files, because file names identify results."
             raise ArgumentError("features", problem, advice)
         found[str(path)] = data
     return found

@@ -1,7 +1,8 @@
-"""A figure or table of the paper: a TOML file, and a maker that draws it from results.
+"""An exhibit, which is a figure or table of the paper: a TOML file, and a maker that draws it.
 
-A maker is a frozen dataclass, registered under a name by `register`. Its fields are the keys that
-the TOML file of a figure may set; other keys raise an error.
+A maker is a frozen dataclass, registered under a name by `register`. It lists the runs that the
+exhibit needs, and draws the exhibit from their results. The TOML file of an exhibit can set the
+fields of its maker; other keys raise an error.
 """
 
 import importlib
@@ -26,19 +27,19 @@ Results: TypeAlias = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Finished figures and tables, by file name without suffix."""
+    """The figures and tables of one exhibit, by file name without suffix."""
 
     figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
     tables: dict[str, Table] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # notes for readers, on missing runs for instance
-    subject: str = ""  # data and noise, if the title of the exhibit does not name them
+    notes: tuple[str, ...] = ()  # notes for readers, for instance on missing runs
+    subject: str = ""  # the data and the noise, if the title of the exhibit does not name them
 
 
 class Maker(ABC):
     """Base class of makers, which list the runs of a figure and draw it from their results."""
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the needed runs on the available datasets, the most important first."""
+        """Return the runs that are needed on the available datasets, the most important first."""
         del data
         return []  # this maker needs no runs
 
@@ -49,11 +50,11 @@ class Maker(ABC):
 
 @dataclass(frozen=True)
 class RunKind:
-    """How runs of one class are measured, and which type their results have."""
+    """A class of runs, with the function that measures a run and the type of its results."""
 
     run: type
     result: type
-    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of datasets by key
+    measure: Callable[[Any, Mapping[str, str]], Any]  # called with a run and paths by dataset key
 
 
 M = TypeVar("M", bound=type[Maker])
@@ -77,7 +78,7 @@ def register_runs(kind: RunKind) -> None:
     RUN_KINDS[kind.run] = kind
 
 
-# A TOML file, named after the label in the paper: its keys are the fields of `Exhibit` ------------
+# The TOML file of an exhibit, named after the label in the paper; its keys are those of `Exhibit` -
 
 
 MAKERS_IN = ("grid_makers", "structure", "synthetic_makers", "synthetic_outputs")
@@ -99,7 +100,7 @@ class Exhibit:
     title: str
     place: str  # "Figure 3a", or "not in the paper"
     needs: str  # one of NEEDS
-    minutes: float  # minutes on one core; per dataset if it needs features
+    minutes: float  # estimated minutes on one core; per dataset if features are needed
     maker: str  # a name in MAKERS
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
 
@@ -110,12 +111,12 @@ class Exhibit:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """Datasets of the paper of which one is required; empty if any dataset is enough."""
+        """Datasets of the paper, one of which is required; empty if any dataset is enough."""
         return tuple(self.settings.get("data_sets", ()))
 
     @property
     def needs_words(self) -> str:
-        """The required data as text, "CIFAR-100 features" for instance."""
+        """The required data as text, for instance "CIFAR-100 features"."""
         return f"{listed(self.data_sets, 'or')} features" if self.data_sets else self.needs
 
     @property
@@ -149,7 +150,7 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 
 def read_exhibit(name: str, text: str) -> Exhibit:
-    """Return the content of a TOML file; raise for invalid keys and settings."""
+    """Return the exhibit in the text of a TOML file; raise an error for invalid keys or values."""
     load_makers()
     try:
         values = tomllib.loads(text)
@@ -159,16 +160,16 @@ def read_exhibit(name: str, text: str) -> Exhibit:
     for key, allowed in (("maker", sorted(MAKERS)), ("needs", NEEDS)):
         if (value := getattr(exhibit, key)) not in allowed:
             problem = f"{name}.toml has {key} = {value!r}"
-            raise ArgumentError("", problem, f"take one of {first_few(allowed, len(allowed))}.")
+            raise ArgumentError("", problem, f"use one of {first_few(allowed, len(allowed))}.")
     exhibit.build()
     return exhibit
 
 
 def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
-    """Return the exhibits with these names.
+    """Return the exhibits that the names stand for.
 
-    A name is an id, a place in the paper ("Figure 3a", or "Figure 3" for 3a and 3b), or one of the
-    groups synthetic, real and all.
+    A name is an id, a place in the paper ("Figure 3a", or "Figure 3" for 3a and 3b), or a group:
+    synthetic, real or all.
 
     Examples
     --------
@@ -194,7 +195,7 @@ def load_makers() -> None:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Return names as text, "cats, dogs and owls" for instance."""
+    """Return names as text, for instance "cats, dogs and owls"."""
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
@@ -206,13 +207,13 @@ def _is_called(exhibit: Exhibit, name: str) -> bool:
 
 
 def _number(place: str) -> str:
-    """Return the figure or table that a text starts with, "figure 3a" for instance, or ""."""
+    """Return the figure or table that a text starts with, for instance "figure 3a", or ""."""
     found = re.match(NUMBERED, place.strip(), re.IGNORECASE)
     return f"{'figure' if found[1][0] in 'fF' else 'table'} {found[2].lower()}" if found else ""
 
 
 def _nearest(name: str) -> str:
-    """Return advice on an unknown name: similar ids and places."""
+    """Return advice on an unknown name: similar ids and places in the paper."""
     known = {group: group for group in GROUPS}
     for exhibit in exhibits():
         known[exhibit.id.lower()] = exhibit.id
@@ -220,7 +221,7 @@ def _nearest(name: str) -> str:
             known.setdefault(number, f"{number.capitalize()} ({exhibit.id})")
     near = get_close_matches(_number(name) or name.lower(), known, n=3, cutoff=0.4)
     advice = f"did you mean {' or '.join(known[each] for each in near)}? " if near else ""
-    return f"{advice}`twohot reproduce list` shows all."
+    return f"{advice}`twohot reproduce list` shows all names."
 
 
 def _checked(name: str, kind: Any, values: dict[str, Any]) -> Any:

@@ -1,7 +1,7 @@
-"""The paper's grids on real features: datasets × noise rates × draws of labels.
+"""The paper's grids on real features: datasets × noise rates × draws of noisy labels.
 
 A grid returns the runs that a figure needs. From the results of these runs, it returns the fitted
-models of every draw of labels, from all families.
+models of every draw. A run fits the models of one family, such as the paper's models.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,21 +35,23 @@ NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 SEEDS = (0, 1, 2)
 
 PAPER_MODELS = (TEACHER, *STUDENTS, TWO_HOT)
-TUNED_TEACHER = "tuned teacher"  # a family, and the name of its only model
+TUNED_TEACHER = "tuned teacher"  # the name of a family and of the only model in it
 
 Models: TypeAlias = dict[str, FittedModel]  # by name, for one draw of labels
 
 
 @dataclass(frozen=True)
 class ProbeGrid:
-    """Runs with one kind of noise and one penalty, for all noise rates and draws of labels."""
+    """Runs with one kind of noise and one penalty, for all noise rates and label draws."""
 
     corruption: str = "superclass"
     strength: str = "base"  # strength of the penalty; one of STRENGTHS
     families: tuple[str, ...] = ("paper",)  # families that are fitted on the same labels
     noise_rates: tuple[float, ...] = NOISE_RATES
     seeds: tuple[int, ...] = SEEDS
-    prepared: bool = False  # centred features of unit norm, at the equivalent penalty
+    # True: train on centred features of unit norm, with the penalty that has the same ridge as the
+    # penalty on raw features.
+    prepared: bool = False
 
     def __post_init__(self) -> None:
         check_choice("corruption", self.corruption, CORRUPTIONS)
@@ -58,7 +60,7 @@ class ProbeGrid:
             check_choice("family", family, tuple(FAMILIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the required runs on some datasets."""
+        """Return the runs that are needed on the datasets `data`."""
         return self.of(data)
 
     def of(self, data: Sequence[DataSet]) -> list[ProbeRun]:
@@ -73,7 +75,7 @@ class ProbeGrid:
         return list(dict.fromkeys(runs))
 
     def run(self, data: DataSet, noise_rate: float, seed: int, family: str) -> ProbeRun:
-        """Return one run; the run without noise is the same for all corruptions and seeds."""
+        """Return one run; at noise rate 0, it is the same for all kinds of noise and seeds."""
         corruption, seed = (self.corruption, seed) if noise_rate else (CLEAN, 0)
         return ProbeRun(
             data.key, corruption, noise_rate, seed, self.l2(data), family, prepared=self.prepared
@@ -85,13 +87,13 @@ class ProbeGrid:
         return float(f"{raw / data.mean_square:.6g}") if self.prepared else raw
 
     def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
-        """Return the models by name, for every draw with a finished run."""
+        """Return the models of every draw that has a finished run, by name."""
         return list(self.draws_by_seed(results, data, noise_rate).values())
 
     def draws_by_seed(
         self, results: Results, data: DataSet, noise_rate: float
     ) -> dict[int, Models]:
-        """Return `draws` by seed; a seed gives the same labels in all grids."""
+        """Return the models of `draws` by seed; equal seeds give equal labels in all grids."""
         draws: dict[int, Models] = {}
         for seed in self.seeds if noise_rate else self.seeds[:1]:
             for family in self.families:
@@ -101,21 +103,21 @@ class ProbeGrid:
         return draws
 
     def wrong_labels(self, results: Results, data: DataSet, noise_rate: float) -> Mean | None:
-        """Return the proportion of wrong labels in the draws at a noise rate, in percent.
+        """Return the fraction of wrong labels in the draws at a noise rate, in percent.
 
-        It differs from the noise rate by chance. With superclass noise, it also differs because a
-        superclass of one class stays clean.
+        The fraction differs from the noise rate by chance. With superclass noise, it is also
+        smaller if a superclass has a single class, whose labels stay right.
         """
         runs = [run for run in self.of([data]) if run.noise_rate == noise_rate]
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
         return mean_of([*shares.values()], factor=100)
 
     def is_lost(self, data: DataSet, noise_rate: float) -> bool:
-        """Return whether most true labels cannot be recovered at a noise rate; see `lost_share`."""
+        """Return whether a noise rate is beyond recovery on a dataset; see `lost_share`."""
         return lost_share(data, self.corruption, noise_rate) > MOST_LOST
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-        """Return the datasets with a finished run with noise of this kind."""
+        """Return the datasets that have a finished run with this kind of noise."""
         noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
         return [each for each in data if any(run in results for run in noisy.of([each]))]
 
@@ -138,7 +140,7 @@ def unconverged(models: Models) -> list[str]:
 
 
 def titles(data: Sequence[DataSet]) -> dict[str, str]:
-    """Return display names by key; if a dataset has several files, with the name of the file."""
+    """Return display names by key, with the file name if a dataset has several files."""
     names = [each.paper_name or each.name for each in data]
     return {
         each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
@@ -147,7 +149,7 @@ def titles(data: Sequence[DataSet]) -> dict[str, str]:
 
 
 def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
-    """Return the files of these datasets of the paper; all files if `paper_names` is empty."""
+    """Return the files of the paper's datasets in `paper_names`; all files if it is empty."""
     return [each for each in data if not paper_names or each.paper_name in paper_names]
 
 
@@ -159,7 +161,7 @@ def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
 
 
 def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
-    """Return a note if an exhibit of one dataset uses the first available dataset instead."""
+    """Return a note if an exhibit uses the first available dataset instead of `paper_name`."""
     if chosen.paper_name == paper_name:
         return ()
     others = f", the first of {len(data)} files" if len(data) > 1 else ""
@@ -167,7 +169,7 @@ def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> 
 
 
 def _named(family: str, models: Models) -> Models:
-    """Return the models of a family, with names that differ from those of other families."""
+    """Return the models of a family, with names that no model of another family has."""
     return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models
 
 
@@ -192,7 +194,7 @@ SHOWN = {
     TUNED_TEACHER: "teacher at its own λ",
 }
 
-WRONG_LABELS = "wrong labels, %"  # column with the share of labels that are wrong
+WRONG_LABELS = "wrong labels, %"  # column with the fraction of wrong labels
 LOST_MARK, STUCK_MARK = MARKS  # marks of a noise rate
 GAIN = "gain over the teacher\n(points of test accuracy)"  # axis label
 
@@ -238,7 +240,7 @@ def model_panels(
 ) -> list[NoisePanel]:
     """Return a panel for every dataset with results, with a curve per model.
 
-    `models` has display names by name. A single draw has no spread.
+    `models` has display names by name. The standard deviation of a single draw is NaN.
     """
     names, nan = titles(data), float("nan")
     panels = []
@@ -258,7 +260,7 @@ def model_panels(
 
 
 def grid_words(grid: ProbeGrid, results: Results, data: DataSet) -> str:
-    """Return noise, penalty and number of draws, for a subtitle."""
+    """Return the noise, the penalty and the number of draws as text for a subtitle."""
     n_draws = {len(grid.draws_by_seed(results, data, rate)) for rate in grid.noise_rates if rate}
     counts = n_draws - {0}
     draws = counted(max(counts), "draw") if counts else "no draws"
@@ -276,7 +278,7 @@ def model_table(
 ) -> Table:
     """Return a table with one row per dataset and noise rate that has results.
 
-    A column shows a quantity of one model.
+    `columns` has, by title, the name of a model and the function that computes its cell.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
@@ -292,7 +294,7 @@ def model_table(
 
 
 def marked_rate(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
-    """Return a noise rate as text, marked if beyond recovery or if a model did not converge."""
+    """Return a noise rate as text; marks: it is beyond recovery, or a model did not converge."""
     stuck = any(unconverged(models) for models in grid.draws(results, data, noise_rate))
     marks = LOST_MARK * grid.is_lost(data, noise_rate) + STUCK_MARK * stuck
     return f"{noise_rate:g}{marks}"
@@ -307,7 +309,7 @@ NOT_FREQUENT = "There, the true label is not the most frequent label of its clas
 
 
 def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
-    """Return notes on convergence, models that did not converge, and unfinished runs."""
+    """Return notes on convergence, on noise beyond recovery, and on unfinished runs."""
     found = {run: results[run] for run in grid.of(data) if run in results}
     if not found:
         return grid.notes(results, data)
@@ -317,9 +319,9 @@ def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tu
 
 
 def convergence(results: Iterable[ProbeResult]) -> str:
-    """Return how many models of these runs reached their tolerance, for instance "11 of 12".
+    """Return how many models of some runs reached their tolerance, for instance "11 of 12".
 
-    A fit that reached it is at the optimum of cross-entropy, or at a stationary point of
+    At this tolerance, a fit is at the optimum of cross-entropy, or at a stationary point of
     generalised cross-entropy.
 
     Examples

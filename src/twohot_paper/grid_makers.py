@@ -37,14 +37,14 @@ from twohot_paper.table import Cell, Mean, Table, mean_of
 LAST = STUDENTS[-1]
 TEST = ACCURACIES["test"]
 
-# Numbers of candidates by student; the paper's student has two.
+# Number of candidates of each student; 0 if it has no candidates. The paper's student has two.
 NUMBERS = {name: student.n_candidates or 0 for name, student in FAMILIES["candidates"].items()}
 CANDIDATE_LABELS = {
     name: f"top-{k}" + " (two-hot)" * (name == TWO_HOT)
     for k, name in sorted((k, name) for name, k in {**NUMBERS, TWO_HOT: 2}.items())
 }
 
-# Models drawn in comparisons of a family with the paper's, with display names.
+# For each family: the models that a figure compares, with their display names.
 COMPARED = {
     "paper": model_labels((*STUDENTS, TWO_HOT)),
     "candidates": CANDIDATE_LABELS,
@@ -58,20 +58,20 @@ COMPARED = {
 class GainMaker(ProbeGrid, Maker):
     """Bars of the gains of some models over the paper's teacher, fitted on the same labels."""
 
-    accuracy: str = "test"  # rows: "test", or "training" for their true labels
-    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
-    two_backbones: bool = False  # show only files of the same rows by several backbones
+    accuracy: str = "test"  # "test": accuracy on test rows; "training": on true training labels
+    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all datasets
+    two_backbones: bool = False  # True: only files of equal rows from several backbones
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grid on the shown datasets."""
+        """Return the runs of the grid on the datasets of the figure."""
         return self.of(self._wanted(data))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains; list them with the accuracy of the teacher."""
+        """Draw the gains; list the gains and the accuracy of the teacher."""
         wanted, models = self._wanted(data), COMPARED[self.families[0]]
         read = ACCURACIES[self.accuracy]
         panels = model_panels(self, results, wanted, models, gain(read))
@@ -97,7 +97,7 @@ class GainMaker(ProbeGrid, Maker):
 
 
 def _best(gains: Table) -> Table:
-    """Return a table of the number of candidates with the largest gain."""
+    """Return a table that says which number of candidates has the largest gain."""
     rows = []
     for data_set, rate, _, _, *cells in gains.rows:
         named = zip(CANDIDATE_LABELS.values(), cells, strict=True)
@@ -111,17 +111,17 @@ def _best(gains: Table) -> Table:
 
 
 def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
-    """Return the chosen penalty, divided by the penalty of the paper's teacher."""
+    """Return the penalty of a model, divided by the penalty of the paper's teacher."""
     both = [draw for draw in draws if name in draw and TEACHER in draw]
     return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
 
 
 # The paper's appendix tables: test accuracy of every model, one table per dataset -----------------
-# A second table per dataset shows the quantities of the theorems: accuracy on the true labels of
-# the training rows, rows corrected and broken, how often the true label is among the largest
-# outputs, and mean outputs.
+# A second table per dataset shows quantities of the theorems: the accuracy on the true labels of
+# the training rows, the numbers of rows that a round corrects and breaks, how often the true label
+# is among the largest outputs, and mean outputs.
 
-COUNT = 1.0  # factor of counts
+COUNT = 1.0  # factor for columns that are not in percent
 TEST_ACCURACIES = {SHOWN[name]: (name, level(TEST)) for name in PAPER_MODELS}
 
 
@@ -131,7 +131,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
     """Tables of test accuracy for one kind of noise and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write two tables per dataset with a noisy run."""
+        """Make two tables for each dataset that has a finished run with noise."""
         names = titles(data)
         tables = {}
         for each in self.begun(results, data):
@@ -158,7 +158,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return the functions that compute the columns of the second table, by title."""
+    """Return the functions that compute the columns of the second table, by column title."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),
@@ -180,11 +180,11 @@ def _measures() -> dict[str, CellOf]:
 
 
 def _truth_in_top(k: int, model: FittedModel) -> float | None:
-    """Return the proportion of noisy rows with the true label among the k largest outputs."""
+    """Return the fraction of mislabelled rows with the true label among the k largest outputs."""
     return None if model.truth_in_top is None else model.truth_in_top.get(str(k))
 
 
 def _output(field: str, moment: str, model: FittedModel) -> float | None:
-    """Return the mean or spread of an output over rows, if there are such rows."""
+    """Return the mean ("mean") or standard deviation ("std") of an output over rows, or None."""
     outputs = getattr(model, field)
     return None if outputs is None else float(getattr(outputs, moment))

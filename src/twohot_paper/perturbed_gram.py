@@ -1,18 +1,19 @@
-"""The paper's perturbed Gram matrix Φ + E, and exact rounds on it although it is asymmetric.
+"""The paper's perturbed Gram matrix Φ + E, and exact rounds on this asymmetric matrix.
 
-The paper's figures perturb every entry of Φ independently, so that entry (i, j) is not entry
-(j, i). No features and no objective correspond to such a matrix, but the fixed point of a round is
-defined,
+The paper's figures perturb every entry of Φ independently, so that entry (i, j) is not equal to
+entry (j, i). No features and no objective correspond to such a matrix. But a round is defined by
+its logits v, which solve
 
-    v = S (u - σ(v)),     S = Φ / (n_samples l2).
+    v = S (u - σ(v)),     S = Φ / (n_samples l2),
 
-It is solved by Newton's method on the residual F(v) = v - S (u - σ(v)), from v = 0,
+where u are the targets and σ is the softmax. Newton's method finds a zero of the residual
+F(v) = v - S (u - σ(v)), from v = 0,
 
     (I + S J) dv = -F,     J_i = diag(σ_i) - σ_i σ_iᵀ,
 
-each system by GMRES. J is I/K at uniform outputs, for logits that sum to zero. So P = (I + Φ/x)⁻¹,
-computed once for all rounds, solves the first system and preconditions the others. Because
-P S = K (I - P), they become
+and each system is solved by GMRES. At uniform outputs, J is I/K for logits that sum to zero. So the
+matrix P = (I + Φ/x)⁻¹ with the ridge x = K n_samples l2, computed once for all rounds, solves the
+first system and preconditions the others. Because P S = K (I - P), the systems become
 
     K J dv + P (dv - K J dv) = -P F.
 
@@ -27,23 +28,23 @@ from scipy.special import softmax
 from twohot.base import FloatArray
 from twohot.theory import SoftmaxRound
 
-# If a step changes the logits by at most this fraction, and its system is solved to this tolerance,
-# the remaining relative error is about the square of this fraction.
+# Newton's method ends if a step changes the logits by at most this fraction. If the system of the
+# step is solved to this tolerance too, the remaining relative error is about its square.
 STEP_TOLERANCE = 1e-8
-# Relative tolerance of the first system; later tolerances decrease with the residual.
+# Largest relative tolerance of a system; tolerances decrease with the residual.
 LOOSEST_SYSTEM = 1e-2
 # Maximum number of Krylov vectors; the systems of the paper's figures need 10 to 20.
 KRYLOV = 60
 # Maximum number of halvings of a step.
 MAX_HALVINGS = 20
-# A system with a condition number above this is singular up to rounding.
+# A matrix with a condition number above this is singular up to rounding.
 SINGULAR = 1e14
 
 
 def independent_perturbation(
     n_samples: int, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
-    """Return a draw of the paper's matrix E: independent entries, as by its authors.
+    """Return a draw of the matrix E with independent entries, as the authors of the paper drew it.
 
     The diagonal is zero, so that Φ + E has the diagonal of Φ.
     """
@@ -56,7 +57,7 @@ def independent_perturbation(
 def uniform_perturbation(
     n_samples: int, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
-    """Return a draw of the paper's matrix E, averaged with its transpose to be symmetric."""
+    """Return the mean of a draw of the paper's matrix E and its transpose, which is symmetric."""
     entries = independent_perturbation(n_samples, amplitude=amplitude, seed=seed)
     return (entries + entries.T) / 2
 
@@ -64,9 +65,10 @@ def uniform_perturbation(
 def asymmetric_softmax_rounds(
     matrix: FloatArray, targets: FloatArray, *, l2: float, n_rounds: int, max_steps: int = 50
 ) -> list[SoftmaxRound]:
-    """Return the exact rounds 1 … `n_rounds` for any matrix instead of Φ, each from zero logits.
+    """Return the exact rounds 1 … `n_rounds`, with any matrix instead of the Gram matrix Φ.
 
-    `coef_norm` is NaN, because there are no features.
+    The solver of each round starts at zero logits. `coef_norm` is NaN, because there are no
+    features.
 
     Examples
     --------
@@ -91,12 +93,12 @@ class _Problem:
         self.scale = 1 + float(np.abs(self.slope).sum(axis=1).max())
         system = np.eye(len(matrix)) + matrix / ridge
         if np.linalg.cond(system) > SINGULAR:
-            problem = f"minus the ridge, {-ridge:g}, is an eigenvalue of matrix"
-            raise ValueError(f"{problem}: a round has no solution; choose another l2.")
+            problem = f"matrix has the eigenvalue {-ridge:g}, minus the ridge"
+            raise ValueError(f"{problem}, so a round has no solution: pass another l2.")
         self.inverse = np.linalg.inv(system)  # P
 
     def solve(self, targets: FloatArray, *, max_steps: int) -> SoftmaxRound:
-        """Return one round by Newton's method, with steps halved until the residual decreases."""
+        """Return one round by Newton's method; a step is halved until the residual decreases."""
         logits = np.zeros_like(targets)
         error = self._error(logits, targets)
         first = max(float(np.linalg.norm(error)), np.finfo(float).tiny)
@@ -120,7 +122,7 @@ class _Problem:
         self, logits: FloatArray, error: FloatArray, step: FloatArray, targets: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
         size, before = 1.0, float(np.linalg.norm(error))
-        # Below this residual, a decrease is only rounding: Newton's method has converged.
+        # A residual below this is rounding error, so it need not decrease.
         rounding = 1e-12 * self.scale
         for _ in range(MAX_HALVINGS):
             moved = logits + size * step

@@ -1,9 +1,9 @@
 """One run of the paper's experiments on real data: its settings, fits and scores.
 
-A run fits the models of one family on one draw of noisy labels, all from the same teacher. It
-records the accuracy on test rows and on the true labels of training rows. It also records how many
-rows a round corrects or breaks, how often the true label is among the largest outputs, and mean
-outputs.
+A run fits a family of models (see `FAMILIES`) on one draw of noisy labels, all from the same
+teacher. It records the accuracy on test rows and on the true labels of training rows. It also
+records how many rows a round corrects or breaks, how often the true label is among the largest
+outputs, and mean outputs. A noisy row is a row with a wrong label.
 """
 
 import time
@@ -30,22 +30,22 @@ from twohot.solve import (
 )
 from twohot_paper.data_set import DataSet, read_data_set
 
-# Values of k: is the true label among the k largest outputs?
+# Values of k for the question whether the true label is among the k largest outputs.
 TOP = (1, 2, 3, 5, 10)
 
 CLEAN = "none"  # no corruption
 
 # Noise is beyond recovery if more than this fraction of the training rows is lost (`lost_share`).
-# A single lost superclass, of two classes among a hundred, is below this fraction.
+# A superclass of two classes among a hundred has far fewer rows.
 MOST_LOST = 0.5
 ROUNDING = 1e-12  # rounding error of probabilities: 1 - 0.9 is not exactly 0.1
 
-# Increase this if the records change, so that older records are not reused.
+# Increase this number if the records change, so that older records are not reused.
 RECIPE = 3
 
 
-# Seconds of a run of the paper's models: a constant, and a term per row, feature and class. Runs of
-# other families take a fraction of this time.
+# Seconds that a run of the paper's models takes: a constant, plus a time per row, feature and class
+# (their product). Runs of other families take a fraction of this time.
 RUN_SECONDS, PRODUCT_SECONDS = 10.0, 4e-8
 FAMILY_SHARES = {"tuned teacher": 0.4}
 
@@ -61,7 +61,7 @@ class ProbeRun:
     l2: float  # penalty on the features used for training
     family: str  # family of models that are fitted together
     prepared: bool = False  # features centred and of unit norm, instead of raw
-    tol: float = 1e-3  # relative gradient at which cross-entropy fits end
+    tol: float = 1e-3  # gradient at which cross-entropy fits end, relative to the gradient at zero
     recipe: int = RECIPE
 
 
@@ -87,9 +87,9 @@ class FittedModel:
     noisy_true: Spread | None  # output at the true label of noisy rows, if there are any
     noisy_given: Spread | None  # output at the given label of noisy rows
     l2: float
-    n_passes: float  # passes over the rows; epochs of SGD
+    n_passes: float  # number of passes over the rows, for SGD of epochs
     cpu_seconds: float
-    gradient_norm: float | None  # relative; None if the trainer does not compute it
+    gradient_norm: float | None  # relative to the gradient at zero; None if it is not computed
     converged: bool | None
 
 
@@ -98,7 +98,7 @@ class ProbeResult:
     """The scores of all models of a run."""
 
     models: dict[str, FittedModel]  # by name
-    noise_rate: float  # proportion of wrong labels in this draw
+    noise_rate: float  # fraction of wrong labels in this draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +116,13 @@ class NoisyLabels:
 
 
 def expected_seconds(run: ProbeRun, data: DataSet) -> float:
-    """Return an estimate of the time of a run on one core, right within a factor of two."""
+    """Return the estimated time of a run on one core, which is right within a factor of two."""
     whole = RUN_SECONDS + PRODUCT_SECONDS * float(data.X.size) * data.n_classes
     return whole * FAMILY_SHARES.get(run.family, 1.0)
 
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
-    """Return the labels of a run, drawn from the corruption row of their true class."""
+    """Return the labels of a run, drawn with the probabilities in the corruption matrix."""
     matrix = _corruption(data, run.corruption, run.noise_rate)
     classes = np.arange(data.n_classes)
     drawn = corrupt_labels(data.labels, matrix, random_state=run.seed, classes=classes)
@@ -130,18 +130,18 @@ def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
 
 
 def hold_out_fifth(given: IntArray, seed: int) -> tuple[IntArray, IntArray]:
-    """Return rows to fit on, and held-out rows: a fifth of the rows of every given label."""
+    """Return rows to fit on, and held-out rows, which are a fifth of the rows of each label."""
     order = np.random.default_rng(seed).permutation(len(given))
     held_out = np.sort(order[np.argsort(given[order], kind="stable")][::5])
     return np.setdiff1d(np.arange(len(given)), held_out), held_out
 
 
 def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
-    """Return the fraction of training rows in classes whose true label is not the most frequent.
+    """Return the fraction of lost training rows: rows whose class has a more frequent wrong label.
 
-    It follows from the noise matrix. With symmetric noise of K classes, all rows are lost at noise
-    rates above 1 - 1/K. With superclass noise, the rows of a superclass of s classes are lost above
-    1 - 1/s. If labels tie, the rows are not lost.
+    The fraction follows from the corruption matrix. With symmetric noise of K classes, all rows are
+    lost at noise rates above 1 - 1/K. With superclass noise, the rows of a superclass of s classes
+    are lost above 1 - 1/s. If the true label ties with another label, the rows are not lost.
     """
     matrix = _corruption(data, corruption, noise_rate)
     at_truth = np.diag(matrix).copy()
@@ -166,8 +166,8 @@ def assess(
 ) -> FittedModel:
     """Compute the scores of a model from its probabilities on training and test rows.
 
-    `before` has the training outputs of the previous model, if any. `cost` has the other fields of
-    `FittedModel`.
+    `before` has the training outputs of the previous model, if any. `cost` has values for the
+    fields of `FittedModel` after `noisy_given`.
     """
     right = outputs.argmax(axis=1) == labels.true
     was_right = right if before is None else before.argmax(axis=1) == labels.true
@@ -210,36 +210,37 @@ ROUNDS = tuple(f"round {number}" for number in range(1, N_ROUNDS + 1))
 TEACHER, STUDENTS = ROUNDS[0], ROUNDS[1:]
 BLOCK_ROWS = 1024  # rows per block; larger blocks are hardly faster
 MAX_ITER = 2000
-KEPT_LOGITS = 2**27  # bytes: rows are in memory, and fits at the paper's penalty are long
+KEPT_LOGITS = 2**27  # maximum bytes of logits that the solver keeps, because fits are long
 
-# Generalised cross-entropy is flat if outputs are far from the targets. Its gradient at zero, the
-# unit of tolerances, is K^-q times the gradient of cross-entropy (.04 for 100 classes). So its
-# relative tolerance is larger for the same absolute tolerance.
+# Generalised cross-entropy is flat if outputs are far from the targets. Tolerances are relative to
+# the gradient at zero, which is K^-q times the gradient of cross-entropy (.04 for 100 classes). So
+# the same absolute tolerance needs a larger relative tolerance, by this factor.
 GCE_TOLERANCE = 10.0
 
-# A student starts from the coefficients of the previous round. At a small penalty, these are nearly
-# its optimum. Its tolerance is at most this fraction of its initial gradient, so that the fit takes
-# at least one step.
+# A student starts from the coefficients of the previous round, which are nearly its optimum if the
+# penalty is small. The tolerance of a student is at most this fraction of its initial gradient, so
+# that the fit takes at least one step.
 SHARE_OF_START = 0.1
 
-# Penalties that the tuned teacher tries, as multiples of the paper's penalty, the fastest fit
-# first. The search ends after PATIENCE consecutive penalties that are worse.
+# Penalties that the tuned teacher tries, as multiples of the paper's penalty; the fastest fit is
+# first. The search ends after PATIENCE consecutive penalties without an improvement.
 FACTORS = (1000, 300, 100, 30, 10, 3, 1)
 PATIENCE = 2
 
 
 @dataclass(frozen=True)
 class Student:
-    """A fit that starts from the teacher, on the teacher's top labels or on the given labels."""
+    """A student that is fitted after the teacher, to its top labels or to the given labels."""
 
     n_candidates: int | None = 2  # top labels of the teacher's outputs; None: the given labels
     loss: Loss = field(default_factory=GeneralizedCrossEntropy)
-    start: str = "teacher"  # start of a fit whose loss is not convex
+    start: str = "teacher"  # initial coefficients if the loss is not convex: "teacher" or "zero"
 
 
 TWO_HOT = "two-hot"
 
-# Models fitted together, without the teacher: the paper's, and those of the ablations.
+# Families of students that are fitted together: the paper's, and those of the ablations. Every
+# family also has a teacher.
 FAMILIES: dict[str, dict[str, Student]] = {
     "paper": {TWO_HOT: Student()},
     "candidates": {f"top-{k}": Student(k) for k in (1, 3, 5, 10)},
@@ -263,7 +264,7 @@ class PreparedData:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model: how its fit ended, and its outputs on the training rows."""
+    """A fitted model: the evaluation at the end of the fit, and the outputs on training rows."""
 
     end: Evaluation
     outputs: FloatArray  # (n_samples, n_classes)
@@ -271,7 +272,7 @@ class Fit:
 
 @lru_cache(maxsize=2)
 def prepared_data(path: str, *, prepared: bool) -> PreparedData:
-    """Return the rows of a file, rotated to their principal axes; recent results are cached."""
+    """Return the rows of a file, rotated to their principal axes; the last results are cached."""
     data = read_data_set(path)
     preparation, coordinates = prepare(
         data.X,
@@ -295,7 +296,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
 
 
 def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
-    """Return the scores of the models of a run; `paths` are those of the datasets by key."""
+    """Return the scores of the models of a run; `paths` has the paths of datasets by key."""
     rows = prepared_data(paths[run.data], prepared=run.prepared)
     labels = draw_labels(rows.data, run)
     rows.coordinates.rows.attach(LABELS, labels.given)
@@ -333,8 +334,8 @@ def _rounds(
 def _student_tolerance(run: ProbeRun, teacher: Evaluation) -> float:
     """Return the tolerance of a student, relative to its gradient at zero.
 
-    At the teacher's coefficients, the student's gradient is l2 · coef. At zero, it is the mean
-    product of features and targets, which are the teacher's outputs.
+    At the teacher's coefficients, the student's gradient is l2 · coef. At zero, the gradient is the
+    mean product of features and targets, which are the teacher's outputs.
     """
     start = run.l2 * np.linalg.norm(teacher.coef) / np.linalg.norm(np.asarray(teacher.moment))
     return min(run.tol, SHARE_OF_START * float(start))
@@ -377,7 +378,7 @@ def _fit(
 
 
 def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> float:
-    """Return the penalty whose teacher predicts the largest number of held-out noisy labels."""
+    """Return the penalty with which a teacher predicts the most held-out noisy labels."""
     fitted_on, held_out = hold_out_fifth(labels.given, run.seed)
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]

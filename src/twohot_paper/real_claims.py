@@ -1,4 +1,7 @@
-"""Rules of claims about real features that `AccuracyRule` does not cover."""
+"""Rules of claims about real features, except claims about accuracy in single settings.
+
+`AccuracyRule` is the rule of those claims.
+"""
 
 from collections.abc import Sequence
 
@@ -12,8 +15,8 @@ from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 
-# Two means are clearly different if their difference is at least this multiple of the standard
-# deviation over pairs.
+# The evidence counts the datasets on which the difference of two mean correlations is at least this
+# multiple of the standard deviation over pairs of rows.
 CLEAR = 1.0
 
 NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # numbers of candidates
@@ -55,7 +58,11 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
 
 @rule("three-kinds-of-pairs")
 def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-    """Judge whether the three kinds of pairs have clearly different mean correlations."""
+    """Judge whether the mean correlations of the three kinds of pairs of rows are ordered.
+
+    Rows of the same class should correlate most, and rows of two superclasses least. Between them
+    are rows of two classes in the same superclass.
+    """
     names = titles(data)
     found = {each.key: results.get(StructureRun(each.key)) for each in one_file_each(results, data)}
     rows, ordered, clear = [], [], []
@@ -95,7 +102,7 @@ def judge_larger_backbone(results: Results, data: Sequence[DataSet]) -> ClaimVer
         measured = [results.get(StructureRun(each.key)) for each in of_backbone(cifar, backbone)]
         means = [each.same_class.mean for each in measured if each is not None]
         if not means or means[0] is None:
-            lacks = f"There is no measured file of CIFAR-100 with {backbone} in its name."
+            lacks = f"No feature file of CIFAR-100 with {backbone} in its name was measured."
             return not_testable(lacks)
         found[backbone] = means[0]
     vit, resnet = found.values()

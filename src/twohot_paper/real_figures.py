@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from twohot.describe import Superclasses
 
 
-# Rounds darken from the teacher to its sixth student; markers distinguish them in grey print.
+# The colours of rounds darken from the teacher to the sixth student. The markers of rounds differ
+# too, so that rounds can be distinguished in grey print.
 ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
 ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MODEL_COLOURS = {
@@ -25,7 +26,7 @@ MODEL_COLOURS = {
     "two-hot from zero": "#8C6D1F",
     "tuned teacher": GREEN,
     **{f"round {t}": colour for t, colour in enumerate(ROUND_COLOURS, start=1)},
-    # Students of more or fewer candidates than two darken with their number.
+    # The colours of students with another number of candidates than two darken with this number.
     "top-1": "#C7E3C9",
     "top-3": "#7CBF8E",
     "top-5": "#2E8B6A",
@@ -35,7 +36,8 @@ MODEL_COLOURS = {
 N_COLUMNS = 3  # panels side by side
 
 # Quantile of the correlations between classes at which the colour is darkest. Larger correlations
-# have this colour too. Otherwise, a few pairs of similar classes would make all others white.
+# have the same colour. If the darkest colour were that of the maximum, a few pairs of similar
+# classes would make all other pairs white.
 COLOURED = 0.995
 
 
@@ -81,7 +83,7 @@ def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
 def _grid(
     n_panels: int, width: float, height: float, *, legend: float = 0.3, share_y: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Return a figure of `n_panels` panels of a given size, with room for a legend above."""
+    """Return a figure and its `n_panels` panels of a given size, with a legend's height above."""
     n_columns = min(n_panels, N_COLUMNS)
     n_rows = math.ceil(n_panels / n_columns)
     figure = new_figure(max(width * n_columns, 5.5), height * n_rows + legend)
@@ -98,7 +100,7 @@ def _grid(
 def new_panels(
     width: float, height: float, n_rows: int, n_columns: int, *, share_y: bool = False
 ) -> tuple[Any, Any]:
-    """Return an empty figure, size in inches, and its panels (n_rows, n_columns)."""
+    """Return an empty figure, whose size is in inches, and its panels (n_rows, n_columns)."""
     figure = new_figure(width, height)
     panels = figure.subplots(n_rows, n_columns, sharey=share_y, squeeze=False)
     for axes in panels.flat:
@@ -114,9 +116,9 @@ def round_name(number: int) -> str:
 
 
 def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, Any]]]:
-    """Yield number, values and line style of every round; round 1 is the teacher.
+    """Yield the number, the values and the line style of every round; round 1 is the teacher.
 
-    Rounds after the seventh have the style of the seventh.
+    The rounds after round 7 have the style of round 7.
     """
     styles = list(zip(ROUND_COLOURS, ROUND_MARKERS, strict=True))
     for number, row in enumerate(rows, start=1):
@@ -128,7 +130,7 @@ def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, A
 
 
 PANEL_SIZE = 4.3, 2.9  # inches
-BARS_WIDTH = 0.84  # share of the width of a noise rate; the rest is a gap
+BARS_WIDTH = 0.84  # width of all bars of one noise rate; the next noise rate is at distance 1
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
 MARKS = {"†": "beyond recovery", "‡": "a model did not converge"}
@@ -140,8 +142,8 @@ class MethodCurve:
 
     label: str
     colour: str
-    means: tuple[float, ...]  # NaN without a result
-    stds: tuple[float, ...]  # NaN for a single draw
+    means: tuple[float, ...]  # by noise rate; NaN if there is no result
+    stds: tuple[float, ...]  # by noise rate; NaN if there is a single draw
 
 
 @dataclass(frozen=True)
@@ -150,15 +152,15 @@ class NoisePanel:
 
     title: str
     noise_rates: tuple[float, ...]
-    rate_names: tuple[str, ...]  # labels of the axis, with characters of MARKS
+    rate_names: tuple[str, ...]  # noise rates as text, with the marks in MARKS
     curves: tuple[MethodCurve, ...]
-    subtitle: str = ""  # noise, penalty and number of draws
+    subtitle: str = ""  # the noise, the penalty and the number of draws
 
 
 def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str, share_y: bool = False) -> Any:
-    """Return a figure with a group of bars per noise rate, up for a gain and down for a loss.
+    """Return a figure with a group of bars per noise rate; bars of losses point down.
 
-    If `share_y`, the panels of a row have the same scale.
+    If `share_y`, the panels in one row of the figure have the same scale.
     """
     figure, all_axes = _grid(len(panels), *PANEL_SIZE, legend=0.5, share_y=share_y)
     for axes, panel in zip(all_axes, panels, strict=True):
@@ -208,7 +210,7 @@ def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylab
 
 
 def _meanings(panels: Sequence[NoisePanel]) -> list[str]:
-    """Return a line with the meanings of the marks in some panels, if any."""
+    """Return one line with the meanings of the marks that the panels have; [] without marks."""
     found = "".join(name for panel in panels for name in panel.rate_names)
     words = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in found]
     return [", ".join(words)] if words else []

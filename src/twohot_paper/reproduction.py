@@ -1,4 +1,8 @@
-"""Figures, tables and claims on the available datasets: runs, verdicts and the report."""
+"""A reproduction of the paper on the available datasets: its runs, verdicts and report.
+
+An exhibit is a figure or table of the paper. A claim is a statement of the paper, and a verdict
+says whether the finished runs confirm the claim.
+"""
 
 import importlib
 import re
@@ -31,10 +35,10 @@ class Reproduction:
     exhibits: Sequence[Exhibit]
     data: Mapping[str, DataSet]  # by the paths of their files
     log: Log
-    n_seeds: int | None = None  # draws of noisy labels; None: as in the paper
+    n_seeds: int | None = None  # number of draws of noisy labels; None: as in the paper
 
     def missing(self) -> dict[Exhibit, str]:
-        """Return the figures and tables whose data is missing, with this data in words."""
+        """Return the figures and tables whose data is missing, with the missing data as text."""
         lacks = {exhibit: _missing_for(exhibit, self.data) for exhibit in self.exhibits}
         return {exhibit: what for exhibit, what in lacks.items() if what}
 
@@ -60,7 +64,7 @@ class Reproduction:
         return [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
 
     def unfinished(self) -> list[Any]:
-        """Return all runs without a result, each once."""
+        """Return all runs without a result, without repetition."""
         return unfinished(self.wanted(), self.log)
 
     def run(
@@ -78,14 +82,14 @@ class Reproduction:
 
     def results(self) -> Results:
         """Return the results of all finished runs in the log."""
-        # Both imports register kinds of runs.
+        # Both functions import modules that register kinds of runs.
         load_makers()
         all_claims()
         kinds = {kind.run: kind.result for kind in RUN_KINDS.values()}
         return {record.run: record.result for record in self.log.finished_of_kinds(kinds)}
 
     def make(self, exhibit: Exhibit, results: Results) -> Made:
-        """Return a figure or table of the finished runs; tables without rows are dropped."""
+        """Return a figure or table of the finished runs, without tables that have no rows."""
         made = self._maker(exhibit).make(results, self._data)
         return replace(made, tables={name: each for name, each in made.tables.items() if each.rows})
 
@@ -96,9 +100,9 @@ class Reproduction:
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
-        """Return the verdicts on the claims; claims without their data are not testable.
+        """Return the verdicts on the claims; a claim whose data is missing is not testable.
 
-        A log may contain other draws, so only the runs of the figures are used.
+        Only runs of the figures are used, because a log can also contain runs with other seeds.
         """
         shown = {run: results[run] for run in self.wanted() if run in results}
         missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
@@ -134,8 +138,8 @@ def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
 
 @cache
 def all_claims() -> tuple[Claim, ...]:
-    """Return every claim of the TOML files, each with its rule."""
-    for module in ("real_claims", "synthetic_claims"):  # register their rules
+    """Return all claims of the TOML files, with their rules."""
+    for module in ("real_claims", "synthetic_claims"):  # these modules register rules
         importlib.import_module(f"twohot_paper.{module}")
     folder = files("twohot_paper") / "claims"
     texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".toml")]
@@ -151,7 +155,7 @@ def _claim(*, accuracy: Mapping[str, Any] | None = None, **words: Any) -> Claim:
 
 
 def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
-    """Return the missing data of a figure or table, in words; empty if there is none."""
+    """Return the missing data of a figure or table as text; "" if no data is missing."""
     if exhibit.needs == "nothing":
         return ""
     names = {each.paper_name for each in data.values()}
@@ -160,7 +164,7 @@ def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
     if not data:
         return "feature files"
     if exhibit.needs == "two backbones" and not two_backbones(list(data.values())):
-        return "two feature files of the same rows, of two backbones"
+        return "two feature files with the same rows, from two backbones"
     return ""
 
 
@@ -188,11 +192,11 @@ class Shown:
     made: Made
     n_runs: int
     n_finished: int
-    missing: str = ""  # its missing data, in words
+    missing: str = ""  # missing data as text; "" if no data is missing
 
     @property
     def title(self) -> str:
-        """The title of the exhibit, with the data if these vary."""
+        """The title of the exhibit, and its data and noise if the title does not name them."""
         return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
 
 
@@ -202,12 +206,12 @@ class Report:
 
     verdicts: Sequence[tuple[Claim, ClaimVerdict]]
     shown: Sequence[Shown]
-    data_sets: Sequence[str] = ()  # their names, rows and classes
-    made_by: str = ""  # version, date, and the seeds of the labels
+    data_sets: Sequence[str] = ()  # texts with name, rows, features and classes of each dataset
+    made_by: str = ""  # the version of twohot, the date, and the seeds of the noisy labels
     signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
 
     def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
-        """Return path (without suffix) and title of the figures that show a claim."""
+        """Return the paths (without suffix) and the titles of the figures that show a claim."""
         return [
             (f"{each.exhibit.file_name}/{stem}", each.title)
             for each in self.shown
@@ -229,7 +233,7 @@ class Report:
         return PAGES.get_template("index.html").render(report=self)
 
     def to_markdown(self, preface: str, folder: str) -> str:
-        """Return the page of verdicts as Markdown, with links to the pages in a folder."""
+        """Return the page of verdicts as Markdown, with links to the other pages in a folder."""
         shared = [claim.shared_rule for claim, _ in self.verdicts]
         rule = max(shared, key=len, default="")  # the longest rule includes the other rules
         made = {each.exhibit.file_name for each in self.shown if not each.missing}
@@ -252,7 +256,7 @@ class Report:
 
 
 def show(work: Reproduction) -> Report:
-    """Return the report on the finished runs; exhibits without their data are listed."""
+    """Return the report on the finished runs; exhibits whose data is missing are only named."""
     results, able = work.results(), work.able()
     shown = []
     for exhibit in able.exhibits:
@@ -264,7 +268,7 @@ def show(work: Reproduction) -> Report:
 
 
 def _made_by(work: Reproduction, results: Results) -> str:
-    """Return version, date, and the label seeds of the finished runs."""
+    """Return text with the version of twohot, the date, and the label seeds of finished runs."""
     runs = [run for run in work.wanted() if run in results and isinstance(run, ProbeRun)]
     seeds = sorted({run.seed for run in runs if run.noise_rate})
     drawn = f"; noisy labels drawn with seeds {', '.join(map(str, seeds))}" if seeds else ""
@@ -278,7 +282,7 @@ def _described(data: DataSet) -> str:
 
 
 def heading_anchor(title: str) -> str:
-    """Return the anchor of a heading, as on GitHub."""
+    """Return the anchor of a heading, in the form that GitHub uses."""
     kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
     return kept.replace(" ", "-")
 
@@ -290,7 +294,7 @@ TEXTS.filters |= {"cell": markdown_cell, "anchor": heading_anchor}
 
 
 def write_made(folder: Path, made: Made) -> list[Path]:
-    """Write figures and tables into a folder, each file atomically; return the paths."""
+    """Write figures and tables into a folder, every file atomically; return the paths."""
     if not made.figures and not made.tables:
         return []
     folder.mkdir(parents=True, exist_ok=True)

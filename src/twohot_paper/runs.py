@@ -21,7 +21,7 @@ from twohot.base import ArgumentError, first_few
 
 
 def as_json(value: object) -> Any:
-    """Return a record, or a part of one, as JSON.
+    """Return a dataclass, or the value of a field, in types that the module json can write.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def as_json(value: object) -> Any:
     if value is None or isinstance(value, str | int) or is_number:
         return value
     problem = f"{value!r} of type {type(value).__name__} is not a JSON value"
-    advice = "write it as a number, a text, None, or a list or dict of them."
+    advice = "use finite numbers, texts, None, and lists or dicts of these types."
     raise ArgumentError("", problem, advice)
 
 
 def canonical(value: object) -> str:
-    """Return the canonical text of a value, which does not depend on the order of its fields.
+    """Return a JSON text of a value; the text does not depend on the order of keys.
 
     Examples
     --------
@@ -55,13 +55,13 @@ def canonical(value: object) -> str:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """Return the value of type `kind` that `as_json` converted.
+    """Return the value of type `kind` that `as_json` converted to `value`.
 
     Parameters
     ----------
     kind : type
-        A dataclass; str, int, float, bool, None, a choice among them (`int | None`) or Any; or
-        `list[…]`, `tuple[…]` or `dict[str, …]` of any of these.
+        A dataclass, str, int, float, bool or Any; one of these or None (`int | None`); or
+        `list[…]`, `tuple[…]` or `dict[str, …]` of these types.
     value : object
         A JSON (or TOML) value.
 
@@ -99,7 +99,7 @@ def _record(kind: Any, value: dict[str, Any]) -> Any:
     if unknown or missing:
         found = [("does not know", unknown), ("lacks", missing)]
         wrong = " and ".join(f"{what} {first_few(names)}" for what, names in found if names)
-        advice = f"its fields are {first_few(required, len(required))}."
+        advice = f"the fields of {kind.__name__} are {first_few(required, len(required))}."
         raise ArgumentError("", f"{kind.__name__} {wrong}", advice)
     hints = get_type_hints(kind)
     return kind(**{name: from_json(hints[name], each) for name, each in value.items()})
@@ -112,12 +112,12 @@ def _number(text: str) -> float:
 
 
 # Identity and record of a run ---------------------------------------------------------------------
-# A run is any frozen dataclass whose fields can be written as JSON. The name of its class and its
-# settings identify it; the time, place and order of execution do not.
+# A run is any frozen dataclass whose fields can be written as JSON. The name of its class and the
+# values of its fields identify a run; the time, place and order of execution do not.
 #
-# If the records of a class change, for instance with another trainer, increase its `version:
-# ClassVar[int]` (default 1). Records of another version are not reused, and their runs are
-# repeated.
+# If the records of a class change, for instance with another trainer, increase the field `version:
+# ClassVar[int]` of the class (default 1). Records of another version are not reused, so their runs
+# are repeated.
 
 
 R = TypeVar("R")  # a run
@@ -134,13 +134,13 @@ class Record(Generic[R, T]):
     run: R
     result: T  # None if it failed
     error: str | None  # the error, if it failed
-    cpu_seconds: float | None  # of its process; None if not recorded
+    cpu_seconds: float | None  # CPU time of the process during the run; None if not recorded
     wall_seconds: float | None
     versions: dict[str, str]  # versions of Python and of packages that the result depends on
 
 
 def kind_name(kind: type) -> str:
-    """Return the name of a class of runs, with the version if it is above 1."""
+    """Return the name of a class of runs, with its version if that is above 1."""
     version_number = getattr(kind, "version", 1)
     return kind.__name__ if version_number == 1 else f"{kind.__name__} {version_number}"
 
@@ -161,13 +161,13 @@ def identity(run: object) -> str:
     """
     parameters = getattr(type(run), "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
-        raise ArgumentError({"run": run}, "can change", "make its class a frozen dataclass.")
+        raise ArgumentError({"run": run}, "is mutable", "make its class a frozen dataclass.")
     text = canonical({"kind": kind_name(type(run)), "run": as_json(run)})
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Python and of those packages in `packages` that are installed."""
+    """Return the versions of Python and of `packages`; some may be "not installed"."""
     found = {"Python": platform.python_version()}
     for package in packages:
         try:
@@ -178,8 +178,8 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
 
 
 # A file with one line of JSON for every run that ended --------------------------------------------
-# A line is appended in one write and flushed to disk, so that a kill truncates at most the last
-# line. A truncated line is ignored, and removed before the next write.
+# A line is appended in one write and flushed to disk. So if the process is killed, at most the last
+# line is truncated. A truncated line is ignored, and removed before the next write.
 
 
 FORMAT = 1
@@ -188,9 +188,9 @@ OPENING = b'{"format": '  # start of every line, to distinguish truncated lines 
 
 
 class Log:
-    """The records in a file of JSON lines, which need not exist yet.
+    """The records in a file of JSON lines. The file need not exist yet.
 
-    Runs whose lines were removed by hand are repeated.
+    To repeat a run, remove its line from the file.
 
     Examples
     --------
@@ -248,11 +248,12 @@ class Log:
     def _lines(self) -> Iterator[dict[str, Any]]:
         content = self.path.read_bytes() if self.path.is_file() else b""
         for number, text in enumerate(content[: self._whole(content)].splitlines(), start=1):
-            if not text.strip():  # left where lines were removed
+            if not text.strip():  # an empty line, perhaps left by an editor
                 continue
             line = _parsed(text)
             if line.get("format", FORMAT) != FORMAT:
-                raise self._refusal(f"line {number} is of format {line['format']}, not {FORMAT}")
+                found = f"line {number} has format {line['format']}"
+                raise self._refusal(f"{found}, but this version reads format {FORMAT}")
             if not line.keys() >= KEYS:
                 raise self._refusal(f"line {number} is not the record of a run")
             yield line
@@ -265,7 +266,7 @@ class Log:
                 parts["result"] = from_json(result, line["result"])
         except ArgumentError as error:
             raise self._refusal(
-                f"run {line['id']} has a record of another form: {error}"
+                f"the record of run {line['id']} has an unexpected form: {error}"
             ) from error
         return Record(**parts)
 
@@ -276,7 +277,7 @@ class Log:
         if _parsed(last):  # only the end of the line is missing
             return len(content)
         if not (last.startswith(OPENING) or OPENING.startswith(last)):
-            raise self._refusal("its last line is not the record of a run")
+            raise self._refusal("the last line is not the record of a run")
         return end
 
     def _mend(self, file: BinaryIO) -> None:
@@ -290,8 +291,8 @@ class Log:
             file.write(b"\n" * (whole == size))
 
     def _refusal(self, problem: str) -> ArgumentError:
-        advice = "pass another log, or move this one away; it was not changed."
-        return ArgumentError("", f"{self.path} cannot be used, {problem}", advice)
+        advice = "pass another log, or move this file away; the file was not changed."
+        return ArgumentError("", f"{self.path} cannot be used, because {problem}", advice)
 
 
 def unfinished(plan: Iterable[R], log: Log) -> list[R]:
@@ -302,7 +303,7 @@ def unfinished(plan: Iterable[R], log: Log) -> list[R]:
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
-    """Return the JSON object in a line, or an empty dict if it is invalid or truncated."""
+    """Return the JSON object in a line, or an empty dict if the line is invalid or truncated."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -318,7 +319,7 @@ class Progress:
     """Counts of runs, passed to the callback after every run."""
 
     n_done: int
-    n_runs: int  # runs to do, without those that had a record
+    n_runs: int  # number of runs that were unfinished at the start
     record: Record[Any, Any]  # record of the run that ended
 
 
@@ -333,8 +334,8 @@ def run_plan(
 ) -> list[Record[R, Any]]:
     """Run the unfinished runs of a plan, and append a record of each run when it ends.
 
-    An interruption loses only the current runs. A run that raises is recorded as failed, does not
-    stop the others, and is repeated the next time.
+    An interruption loses only the current runs. A run that raises an error is recorded as failed.
+    It does not stop the other runs, and the next call repeats it.
 
     Parameters
     ----------
@@ -343,8 +344,8 @@ def run_plan(
     log : Log
         The log that is read and extended.
     measure : callable
-        Takes a run and returns its result, which must be writable as JSON. BLAS has one thread, so
-        that results do not depend on `n_jobs`; the function may set another number.
+        Function that takes a run and returns its result, which must be writable as JSON. BLAS uses
+        one thread, so that results do not depend on `n_jobs`. The function can set another number.
     n_jobs : int, optional
         Number of processes, as in joblib; 1 uses the current process.
     packages : iterable of str
@@ -352,7 +353,10 @@ def run_plan(
     callback : callable, optional
         Called with a `Progress` after every run.
 
-    Returns the records of this call, in the order in which they ended.
+    Returns
+    -------
+    list of Record
+        The records of this call, in the order in which the runs ended.
 
     Examples
     --------
@@ -372,7 +376,7 @@ def run_plan(
     """
     waiting = unfinished(plan, log)
     versions = versions_of(packages)
-    # A batch has one run, because a kill loses a batch.
+    # A batch has one run, because a batch is lost if the process is killed.
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     done: list[Record[R, Any]] = []
     attempts = parallel(delayed(_attempt)(run, measure, versions) for run in waiting)
@@ -391,8 +395,8 @@ def _attempt(run: R, measure: Callable[[R], Any], versions: dict[str, str]) -> R
     try:
         with threadpool_limits(1):
             result = measure(run)
-        as_json(result)  # a result that is not JSON is a failure of this run
-    except Exception as raised:  # noqa: BLE001 - any failure of a run is its result
+        as_json(result)  # raises an error if the result cannot be written as JSON
+    except Exception as raised:  # noqa: BLE001 - the record of the run has the error
         result, error = None, f"{type(raised).__name__}: {raised}"
     return Record(
         run, result, error, time.process_time() - cpu, time.perf_counter() - wall, versions

@@ -1,10 +1,12 @@
-"""Correlations of the classes of a dataset, and outputs on four classes by round.
+"""Correlations of the classes of a dataset, and the outputs of each round on four classes.
 
-Correlations are inner products of centred rows of unit norm, over all pairs of training rows.
+A correlation is the inner product of two training rows, after centring and scaling to unit norm.
+There are three kinds of pairs of rows: of one class, of two classes in one superclass, and of two
+superclasses.
 
-Superclasses come from a dendrogram that is cut at a fraction of its largest merge distance. As in
-the authors' code, the fraction is .9 for statistics of pairs. It is .8 for maps, dendrograms and
-label noise.
+Superclasses come from a dendrogram of the classes, which is cut at a fraction of its largest merge
+distance. As in the authors' code, the fraction is .9 for the statistics of the three kinds of
+pairs. It is .8 for maps, dendrograms and label noise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +33,7 @@ from twohot_paper.grid import absent_note, among, only_one_note, titles
 from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
 from twohot_paper.table import NOT_RUN, Cell, Table
 
-# Digits of correlations in records: finer than any colour.
+# Number of digits of correlations in records; colours in figures cannot show more digits.
 DIGITS = 4
 
 
@@ -39,17 +41,18 @@ DIGITS = 4
 class StructureRun:
     """Settings of a run that measures the class correlations of one dataset."""
 
-    version: ClassVar[int] = 3  # superclasses of the statistics are cut at .9; no histograms
+    # Version 3 cuts the superclasses of the statistics at .9, and records no histograms.
+    version: ClassVar[int] = 3
 
     data: str  # key of the dataset
 
 
 @dataclass(frozen=True)
 class PairKind:
-    """Mean and standard deviation of the correlations of one kind of pairs of rows."""
+    """Mean and standard deviation of the correlations of one kind of pairs."""
 
     n_pairs: int
-    mean: float | None  # None if there is no pair
+    mean: float | None  # None if there is no such pair
     std: float | None
 
     def __str__(self) -> str:
@@ -63,9 +66,9 @@ class StructureResult:
     n_samples: int
     mean_square: float  # mean squared norm of the raw rows
     means: tuple[tuple[float, ...], ...]  # (n_classes, n_classes), mean correlations
-    superclass: tuple[int, ...]  # superclass of each class, cut at .8
-    statistics_superclass: tuple[int, ...]  # the same, cut at .9, for the pairs
-    order: tuple[int, ...]  # the classes in the dendrogram, left to right
+    superclass: tuple[int, ...]  # superclass of each class if the dendrogram is cut at .8
+    statistics_superclass: tuple[int, ...]  # the same if the cut is at .9, for the statistics
+    order: tuple[int, ...]  # the classes in the dendrogram, from left to right
     linkage: tuple[tuple[float, ...], ...]  # (n_classes - 1, 4), the merges in scipy's format
     same_class: PairKind
     same_superclass: PairKind  # pairs of two classes of one superclass
@@ -77,17 +80,17 @@ class StructureResult:
         return self.same_class, self.same_superclass, self.elsewhere
 
     def clustering(self) -> Superclasses:
-        """Return the superclasses of maps and dendrograms."""
+        """Return the superclasses that maps and dendrograms show, with the dendrogram."""
         return Superclasses(*map(np.array, (self.superclass, self.order, self.linkage)))
 
     @property
     def n_superclasses(self) -> int:
-        """Number of superclasses of the statistics."""
+        """Number of superclasses in the statistics of pairs."""
         return max(self.statistics_superclass) + 1
 
 
 def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureResult:
-    """Return the correlations of one dataset; `paths` are those of the datasets by key."""
+    """Return the correlations of one dataset; `paths` has the paths of datasets by key."""
     data = read_data_set(paths[run.data])
     means = class_correlation(data.X, data.labels, n_jobs=1).means
     found = cluster_classes(means)
@@ -118,10 +121,10 @@ def _pair_kind(group: PairGroup) -> PairKind:
 # Outputs of every round on the training rows of a few classes -------------------------------------
 
 
-EVOLUTION_DIGITS = 4  # digits of outputs in records: finer than a point in a figure
+EVOLUTION_DIGITS = 4  # number of digits of outputs in records, enough for a figure
 
-# Later rounds change outputs less than the teacher. The tolerance, relative to the gradient at
-# zero, must be small enough for the last round.
+# Tolerance of the fits, relative to the gradient at zero. It is small because later rounds change
+# the outputs only a little.
 TOLERANCE = 1e-6
 MAX_ITER = 5000
 
@@ -131,11 +134,11 @@ class EvolutionRun:
     """Settings of a run that fits all rounds on noisy labels of a few classes."""
 
     data: str  # key of the dataset
-    classes: tuple[str, ...]  # all training rows of these classes
+    classes: tuple[str, ...]  # the run uses all training rows of these classes
     l2: float  # penalty on raw features
-    noise_rate: float  # rate of symmetric noise among the classes
+    noise_rate: float  # rate of symmetric noise among these classes
     seed: int
-    n_rounds: int  # including the teacher's
+    n_rounds: int  # number of rounds, including the teacher
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ class EvolutionResult:
     true_labels: tuple[int, ...]
     given_labels: tuple[int, ...]
     outputs: tuple[tuple[tuple[float, ...], ...], ...]  # (n_rounds, n_rows, n_classes)
-    converged: tuple[bool, ...]  # of each round
+    converged: tuple[bool, ...]  # by round: whether the solver reached its tolerance
 
 
 def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionResult:
@@ -153,7 +156,8 @@ def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionR
     data = read_data_set(paths[run.data])
     if not set(run.classes) <= set(data.classes):
         unknown = [name for name in run.classes if name not in data.classes]
-        raise ArgumentError({"classes": unknown}, f"are not classes of {data.name}")
+        advice = "pass names of its classes."
+        raise ArgumentError({"classes": unknown}, f"are not classes of {data.name}", advice)
     codes = [data.classes.index(name) for name in run.classes]
     rows = np.flatnonzero(np.isin(data.labels, codes))
     true = np.array([codes.index(label) for label in data.labels[rows]])
@@ -186,8 +190,8 @@ register_runs(RunKind(EvolutionRun, EvolutionResult, measure_evolution))
 # Figures and tables: maps, dendrograms, the paper's table, planes of outputs ----------------------
 
 
-# The paper's table tab:cf_class_stat, for ResNet34 features: superclasses, and mean and standard
-# deviation of the correlation in one class, in one superclass, and elsewhere.
+# The paper's table tab:cf_class_stat, for ResNet34 features: the number of superclasses, and the
+# mean and standard deviation of the correlation for the three kinds of pairs.
 PAPER_STATISTICS = {
     "CIFAR-100": (3, "0.25 ± 0.16", "0.02 ± 0.12", "-0.03 ± 0.10"),
     "Caltech-101": (4, "0.42 ± 0.15", "0.03 ± 0.08", "-0.02 ± 0.07"),
@@ -200,9 +204,9 @@ PAPER_STATISTICS = {
 
 @dataclass(frozen=True)
 class StructureMaker(Maker):
-    """Base of the makers with one run per dataset."""
+    """Base class of the makers with one run per dataset."""
 
-    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
+    data_sets: tuple[str, ...] = ()  # names of datasets in the paper; empty: all available datasets
 
     def runs(self, data: Sequence[DataSet]) -> list[StructureRun]:
         """Return one run per dataset."""
@@ -235,7 +239,7 @@ class StructureMaker(Maker):
 @register("correlation maps")
 @dataclass(frozen=True)
 class MapMaker(StructureMaker):
-    """Maps of the mean correlation of every two classes."""
+    """Maps of the mean correlations between the classes of each dataset."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw all maps in one figure."""
@@ -268,10 +272,10 @@ class DendrogramMaker(StructureMaker):
 @register("pair correlations")
 @dataclass(frozen=True)
 class PairMaker(StructureMaker):
-    """The three kinds of pairs: the paper's table."""
+    """The paper's table of the correlations of the three kinds of pairs."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Make the table, with the paper's numbers."""
+        """Make the table of measured numbers, with the published numbers beside them."""
         rows = []
         for each, name, found in self.measured(results, data):
             published = PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4)
@@ -283,9 +287,9 @@ class PairMaker(StructureMaker):
             tuple(rows),
         )
         notes = (
-            "The paper's numbers are of ResNet34 features; ± is the spread over pairs of rows.",
+            "The paper used ResNet34 features. ± is the standard deviation over pairs of rows.",
             "Superclasses are cut at 0.9 of the largest merge distance, as in the authors' code.",
-            "For noise and maps they are cut at 0.8.",
+            "For noise and maps, superclasses are cut at 0.8.",
         )
         return Made(tables={"correlations": table}, notes=self.notes(data, *notes))
 
@@ -298,7 +302,7 @@ COLUMNS = (
     "round",
     "accuracy on true labels, %",
     "agreement with given labels, %",
-    "spread in a class",  # root mean squared distance from outputs to the mean of their true class
+    "spread in a class",  # root mean square of the distances of outputs to their true class's mean
     "distance of class means",
     "distance / spread",
 )
@@ -308,30 +312,35 @@ CLUSTERS = (
     "If the ratio of distance to spread grows with the round, clusters form."
 )
 READINGS = (
-    "On raw features, the equivalent λ is ‖φ‖² times that of unit-norm features. Both are shown."
+    "On raw features, the equivalent λ is ‖φ‖² times that of unit-norm features. Both penalties are"
+    " shown."
 )
 
 
 @register("evolution")
 @dataclass(frozen=True)
 class EvolutionMaker(Maker):
-    """Planes of outputs at the paper's penalty on raw and on unit-norm features."""
+    """Figures of the outputs of rounds, for two meanings of the paper's penalty.
 
-    data_set: str = "CIFAR-100"  # name of the dataset; if it is missing, the first one is used
-    classes: tuple[str, ...] = ()  # empty: the first four
+    The penalty is for raw features, as in the paper's code, or for features of unit norm, as in the
+    paper's theory.
+    """
+
+    data_set: str = "CIFAR-100"  # dataset; if it is missing, the first available one is used
+    classes: tuple[str, ...] = ()  # empty: the first four classes
     l2: float = 2.5e-4
     noise_rate: float = 0.5
     seed: int = 0
     n_rounds: int = 7
-    rounds: tuple[int, ...] = (1, 2, 5)  # drawn rounds
+    rounds: tuple[int, ...] = (1, 2, 5)  # the rounds that are drawn
 
     def runs(self, data: Sequence[DataSet]) -> list[EvolutionRun]:
-        """Return a run with the penalty on raw features, and a run for unit-norm features."""
+        """Return two runs: with the penalty for raw features, and for features of unit norm."""
         chosen = self._chosen(data)
         return [] if chosen is None else list(self._readings(chosen).values())
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the outputs of each round, and list their spread within classes."""
+        """Draw the outputs of the chosen rounds, and list the spread of outputs in classes."""
         chosen = self._chosen(data)
         readings = {} if chosen is None else self._readings(chosen)
         found = {name: results[run] for name, run in readings.items() if run in results}
@@ -368,7 +377,7 @@ class EvolutionMaker(Maker):
         )
 
     def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:
-        """Return the file of the dataset with the most rows."""
+        """Return the file of the dataset; if it has several files, that with the most rows."""
         named = [each for each in data if each.paper_name == self.data_set] or list(data[:1])
         return max(named, key=lambda each: len(each.X), default=None)
 
@@ -377,7 +386,7 @@ class EvolutionMaker(Maker):
         return self.classes if known else data.classes[:4]
 
     def _readings(self, data: DataSet) -> dict[str, EvolutionRun]:
-        """Return the runs with the penalty on raw features and on unit-norm features, by title."""
+        """Return the runs for both meanings of the penalty, by title."""
         unit = float(f"{self.l2 * data.mean_square:.6g}")
         read = {
             "on raw features\n(the paper's code)": self.l2,

@@ -1,7 +1,8 @@
-"""Rules of the claims about the synthetic experiment and the penalty.
+"""Rules of the claims about the synthetic experiment and about the penalty.
 
-The claims use the runs of the figure of accuracies: three matrices, several draws and noise rates.
-A claim is judged only if all its runs are finished and converged.
+Most claims use the runs of the figure of accuracies (`fig:acc_gain`): on three Gram matrices, with
+several draws of the two perturbed ones, and at several noise rates. A claim is judged only if all
+its runs are finished and converged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +24,19 @@ from twohot_paper.synthetic_setting import MATRIX_NAMES, MATRIX_WORDS, Synthetic
 from twohot_paper.table import Cell, Table, mean_of
 
 HALF = 0.5  # noise rate of the figures with a single rate
-TIES = "spread"  # rule for ties that is most favourable to the two-hot student
-DOMINATES = 2.0  # times as large
-CROSSING = 3  # first round with the true label as the largest output, according to the text
-MANY = 1e4  # samples per class beyond which the paper claims a negligible error
-NEGLIGIBLE = 0.01  # a hundredth of the largest output
-NEAR_TWO = (1.5, 2.5)
+TIES = "spread"  # the rule for ties with which the two-hot student is most accurate
+DOMINATES = 2.0  # smallest ratio of eigenvalue K to the next one, in the last round
+CROSSING = 3  # round from which the true label has the largest output, according to the paper
+MANY = 1e4  # number of samples per class beyond which the paper claims a negligible error
+NEGLIGIBLE = 0.01  # largest negligible error of an output
+NEAR_TWO = (1.5, 2.5)  # range of q/p that counts as near 2
 
 # Results of one draw of a matrix, by noise rate, lowest first.
 Draw = dict[float, SyntheticResult]
 
 
 def maker_of(exhibit_id: str) -> Any:
-    """Return the maker of a figure, with the settings of its file."""
+    """Return the maker of a figure, with the settings of the figure's TOML file."""
     (exhibit,) = choose_exhibits([exhibit_id])
     return exhibit.build()
 
@@ -58,7 +59,10 @@ def spectrum_runs() -> list[EigenvalueRun]:
 def rule_of_finished(
     claim: str, runs: Callable[[], list[Any]]
 ) -> Callable[[Callable[[Results], ClaimVerdict]], Callable[[Results], ClaimVerdict]]:
-    """Return a decorator that registers a rule, which needs all its runs finished and converged."""
+    """Return a decorator that registers the rule of a claim.
+
+    If a run of `runs` is missing or did not converge, the claim is not testable.
+    """
 
     def add(judge: Callable[[Results], ClaimVerdict]) -> Callable[[Results], ClaimVerdict]:
         def judge_if_finished(results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
@@ -78,7 +82,10 @@ def rule_of_finished(
 
 
 def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]:
-    """Return the results for each kind of matrix, one entry per draw."""
+    """Return the results for each kind of matrix, as one `Draw` per draw of the matrix.
+
+    If `at` is given, only the results at this noise rate are returned.
+    """
     found: dict[str, dict[int, Draw]] = {kind: {} for kind in MATRIX_NAMES}
     for run in all_runs():
         if at is None or run.noise_rate == at:
@@ -107,7 +114,7 @@ def judge_wider_regime(results: Results) -> ClaimVerdict:
 
 
 def _limits(draw: Draw) -> list[float]:
-    """Return for every round the highest rate up to which all samples are right; -1 if none."""
+    """Return for every round the highest noise rate up to which all samples are right, or -1."""
     rates = sorted(draw)
     right = np.array([[each.accuracy == 1 for each in draw[rate].rounds] for rate in rates])
     n_right = np.logical_and.accumulate(right).sum(axis=0)  # (n_rounds,) lowest rates
@@ -123,8 +130,8 @@ def _lead(result: SyntheticResult) -> float:
     return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
 
-# Claims for every corruption C with C_kk > C_kk': the tested quantity, and the smallest value that
-# confirms the claim.
+# Claims about all noise rates at which the true label is the most frequent one. Values: the tested
+# quantity in words, the function that computes it, and its smallest value that confirms the claim.
 WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], float]] = {
     "two-hot-all-right-synthetic": (
         "two-hot student's training accuracy (%)",
@@ -145,7 +152,7 @@ WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], floa
 
 
 def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
-    """Judge a claim for the noise rates at which the true label is the most frequent one."""
+    """Judge a claim about all noise rates at which the true label is the most frequent one."""
     what, shown, least = WHERE_TRUTH_LEADS[claim]
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
@@ -170,10 +177,10 @@ def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
-    """Return the noise rates at which a claim holds on a matrix, as text.
+    """Return the range of noise rates at which a claim holds on a matrix, as text.
 
-    A range begins at the lowest or the highest rate. If it has less than half of the rates, the
-    text is empty.
+    A range includes the lowest or the highest noise rate. If the claim holds in no range with at
+    least half of the rates, the text is empty.
     """
     if all(rates.values()):
         return f"the Gram matrix is {MATRIX_WORDS[kind]}"
@@ -193,19 +200,19 @@ for _claim in WHERE_TRUTH_LEADS:
 
 @rule_of_finished("outputs-cluster", runs_at_half)
 def judge_clusters(results: Results) -> ClaimVerdict:
-    """Judge whether outputs cluster by true class from round to round."""
+    """Judge whether the outputs of a true class come closer together in every round."""
     series = {kind: _of_rounds(of_kind, "scatter") for kind, of_kind in _at_half(results).items()}
     kept = [kind for kind, values in series.items() if (np.diff(values, axis=1) < 0).all()]
     means = {kind: values.mean(axis=0).round(3).tolist() for kind, values in series.items()}
-    table = _by_round("Scatter inside classes, per that between class means", means)
+    table = _by_round("Scatter inside classes, divided by the scatter of class means", means)
     shown = _listed({kind: f"{row[0]:.2f} to {row[-1]:.2f}" for kind, row in means.items()})
-    evidence = f"Scatter inside classes per scatter of class means, first to last round: {shown}."
+    evidence = f"Scatter inside classes / scatter of class means, first to last round: {shown}."
     return _on_matrices(kept, evidence, table)
 
 
 @rule_of_finished("spread-shrinks", runs_at_half)
 def judge_spread(results: Results) -> ClaimVerdict:
-    """Judge from which round on the spread of outputs over samples decreases."""
+    """Judge from which round on the standard deviation of outputs over samples decreases."""
     by_kind = _at_half(results)
     found = [*by_kind["repaired"], *by_kind["raw"]]
     labels = {
@@ -220,11 +227,16 @@ def judge_spread(results: Results) -> ClaimVerdict:
     means = spreads.mean(axis=0)
     columns = ("output at", *(f"t = {t}" for t in range(1, n_rounds + 1)))
     rows = [(k, *row.round(4).tolist()) for k, row in zip(labels.values(), means, strict=True)]
-    table = Table("Standard deviation over samples, mean of all perturbed draws", columns, (*rows,))
+    table = Table(
+        "Standard deviation of outputs over samples, mean over the draws of perturbed matrices",
+        columns,
+        (*rows,),
+    )
     evidence = (
         f"Standard deviation of the output at the label of clean samples: {means[0, 0]:.3f},"
         f" {means[0, 1]:.3f}, … {means[0, -1]:.3f} in rounds 1, 2, … {n_rounds}, mean of"
-        f" {len(found)} perturbed draws (in the block model samples of a kind do not differ)."
+        f" {len(found)} perturbed draws (in the block model, samples with equal labels have equal"
+        " outputs)."
     )
     condition = f"t ≥ {first}, the spread of round {first} being larger than of round {first - 1}"
     early = first <= (n_rounds + 1) // 2
@@ -233,7 +245,7 @@ def judge_spread(results: Results) -> ClaimVerdict:
 
 @rule_of_finished("clean-falls-noisy-rises", runs_at_half)
 def judge_confidence(results: Results) -> ClaimVerdict:
-    """Judge whether clean samples lose and noisy samples gain confidence in the true label."""
+    """Judge whether the output at the true label falls for clean, and rises for noisy samples."""
     found = [result for of_kind in _at_half(results).values() for result in of_kind]
     clean, noisy = (_of_rounds(found, name, "mean") for name in ("clean_true", "noisy_true"))
     falls, rises = bool((np.diff(clean) < 0).all()), bool((np.diff(noisy) > 0).all())
@@ -248,7 +260,7 @@ def judge_confidence(results: Results) -> ClaimVerdict:
 
 @rule_of_finished("third-round-wins", runs_at_half)
 def judge_crossing(results: Results) -> ClaimVerdict:
-    """Judge whether noisy samples are predicted correctly from the third round on."""
+    """Judge whether noisy samples have more output at the true label from the third round on."""
     found = _at_half(results)
     kept = []
     for kind, of_kind in found.items():
@@ -272,7 +284,7 @@ def _at_half(results: Results) -> dict[str, list[SyntheticResult]]:
 
 
 def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> FloatArray:
-    """Return the values (n_draws, n_rounds) of a field, or of the field `part` of its records."""
+    """Return the values (n_draws, n_rounds) of the field `name`, or of its own field `part`."""
     values = [[getattr(each, name) for each in result.rounds] for result in found]
     return np.array([[getattr(each, part) for each in row] for row in values] if part else values)
 
@@ -282,7 +294,7 @@ def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> F
 
 @rule_of_finished("top-eigenvalues-dominate", spectrum_runs)
 def judge_eigenvalues(results: Results) -> ClaimVerdict:
-    """Judge whether the K leading eigenvalues of the averaging matrix dominate the others."""
+    """Judge whether the K largest eigenvalues of the averaging matrix dominate the others."""
     maker = maker_of("fig:eigenspectrum")
     last, power = maker.setting.n_classes, maker.n_rounds
     factors = {
@@ -340,7 +352,7 @@ def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdic
 
 
 def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:
-    """Return the verdict on a claim about all matrices that holds on some of them."""
+    """Return the verdict on a claim about all matrices, which holds on the matrices `kept`."""
     words = " and ".join(MATRIX_WORDS[kind] for kind in kept)
     return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table=table)
 
@@ -353,5 +365,5 @@ def _by_round(title: str, values: Mapping[str, Sequence[float]]) -> Table:
 
 
 def _listed(words: Mapping[str, str], between: str = "; ") -> str:
-    """Return the results for all matrices in one line."""
+    """Return texts on matrices in one line, each after the name of its matrix."""
     return between.join(f"{MATRIX_WORDS[kind]} {each}" for kind, each in words.items())

@@ -1,4 +1,7 @@
-"""Figures of the synthetic experiment and of the theory."""
+"""Figures of the synthetic experiment and of the theory.
+
+A panel shows one Gram matrix or one case. Outputs are softmax outputs on training samples.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,21 +20,22 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 
 @dataclass(frozen=True, eq=False)
 class SeparationCurve:
-    """q/p of one dataset against the penalty."""
+    """The separation q/p of one dataset as a function of the penalty."""
 
     l2: FloatArray  # (n_penalties,)
     separation: FloatArray  # (n_penalties,)
-    marked: dict[str, tuple[float, float]]  # penalty and q/p of named points
+    marked: dict[str, tuple[float, float]]  # penalty and q/p of the points in POINT_STYLES
 
 
-# Styles of the points of a curve: the penalty claimed in the text, and the one used.
+# Styles of the points of a curve: at the penalty that the paper's text claims, and at the penalty
+# that its experiments used.
 POINT_STYLES = {"claimed": ("o", "w"), "used": ("s", None)}
 
 
 def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
     """Return a figure of the eigenvalues of the averaging matrix by rank, one line per round.
 
-    The values of a panel are (n_rounds, n_samples), largest first.
+    The eigenvalues of a panel have the shape (n_rounds, n_samples), the largest first.
     """
     figure, axes_row = new_panels(3.9 * len(panels) + 0.8, 3.7, 1, len(panels), share_y=True)
     for axes, (title, values) in zip(axes_row[0], panels.items(), strict=True):
@@ -65,7 +69,7 @@ def softmax_error_figure(panels: Mapping[str, tuple[FloatArray, FloatArray]]) ->
 def separation_figure(
     panels: Mapping[str, Mapping[str, SeparationCurve]], *, target: float = 2.0
 ) -> Any:
-    """Return a figure of q/p against the penalty, with named points and the target."""
+    """Return a figure of q/p against the penalty; a line shows the recommended q/p, `target`."""
     figure, axes_row = new_panels(4.6 * len(panels) + 1.9, 4.1, 1, len(panels), share_y=True)
     for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
         styles = zip(cycle(COLOURS), cycle(LINES), strict=False)
@@ -90,7 +94,7 @@ def separation_figure(
 
 
 def corruption_figure(matrices: Mapping[str, FloatArray], noise_rate: float) -> Any:
-    """Return a figure of corruption matrices as maps with numbers."""
+    """Return a figure of corruption matrices, as coloured maps with the numbers in the cells."""
     figure, axes_row = new_panels(3.1 * len(matrices), 3.4, 1, len(matrices))
     for axes, (title, matrix) in zip(axes_row[0], matrices.items(), strict=True):
         axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
@@ -122,11 +126,11 @@ TWO_HOT_STYLE = {
 
 @dataclass(frozen=True, eq=False)
 class NoiseCurves:
-    """Accuracies against noise; the first axis of each array is the draw of the matrix."""
+    """Accuracies by noise rate; the first axis of each array is the draw of the matrix."""
 
     noise_rates: list[float]
-    rounds: list[FloatArray]  # per rate, (n_draws, n_rounds)
-    two_hot: dict[str, list[FloatArray]]  # by rule for ties: per rate, (n_draws,)
+    rounds: list[FloatArray]  # by noise rate: accuracies (n_draws, n_rounds)
+    two_hot: dict[str, list[FloatArray]]  # by rule for ties, then noise rate: accuracies (n_draws,)
 
 
 def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
@@ -148,7 +152,7 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
 
 
 def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and deviation over draws in percent, with the rate as the last axis."""
+    """Return mean and standard deviation over draws in percent; the last axis is the noise rate."""
     means, spreads = (
         100 * np.array([function(each, axis=0) for each in values]).T
         for function in (np.mean, np.std)
@@ -179,16 +183,17 @@ AT_LABEL = {
 # Total area of the markers of one panel, in square points.
 MARKER_AREA = 6400.0
 
-# With more markers, a panel is rasterised: vector files would have megabytes.
+# A panel with more markers than this is rasterised, because vector files would have megabytes.
 MOST_VECTORS = 300
 
-# Maximum radius of a cluster: half the distance from the centre to a side of a square.
+# Maximum radius of a cluster that gets a circle: half the distance from the centre of a square of
+# labels to its side.
 LARGEST_CLUSTER = 0.35
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledOutputs:
-    """Outputs of all samples in every round, with their labels."""
+    """Outputs of all samples in every round, with the labels of the samples."""
 
     outputs: FloatArray  # (n_rounds, n_samples, n_classes)
     true_labels: NDArray[np.integer[Any]]
@@ -197,7 +202,7 @@ class LabelledOutputs:
 
 @dataclass(frozen=True, eq=False)
 class OutputBand:
-    """Mean and standard deviation of an output over samples, round by round."""
+    """Mean and standard deviation of an output over samples, in every round."""
 
     mean: FloatArray  # (n_rounds,)
     spread: FloatArray  # (n_rounds,)
@@ -210,10 +215,12 @@ def output_plane_figure(
     class_names: Sequence[str] | None = None,
     title: str = "",
 ) -> Any:
-    """Return a figure of outputs in the plane between the labels (corners), coloured by true class.
+    """Return a figure of outputs as points in a polygon, coloured by true class.
 
-    `rows` are the rows of panels by name, `rounds` the columns; round 1 is the teacher. The corners
-    show the class names, by default numbers. The title, with data and noise, is above all panels.
+    A corner of the polygon is a class, and an output of 1 for this class is a point in the corner.
+    `rows` has the outputs for each row of panels, by title, and `rounds` has the round of each
+    column; round 1 is the teacher. The corners show the class names, by default numbers. `title` is
+    above all panels.
     """
     figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
     for place, (name, drawn) in enumerate(rows.items()):
@@ -234,7 +241,8 @@ def output_plane_figure(
 def label_output_figure(panels: Mapping[str, Mapping[str, Mapping[str, OutputBand]]]) -> Any:
     """Return a figure of mean ± std of the outputs at the true, given and other labels.
 
-    `panels` is keyed by matrix, then by kind of sample (one row of panels each), then by label.
+    The keys of `panels` are the matrix (a column of panels), then the kind of sample (a row of
+    panels), then the label (a line).
     """
     kinds = list(next(iter(panels.values())))
     figure, drawn = new_panels(
@@ -259,7 +267,7 @@ def label_output_figure(panels: Mapping[str, Mapping[str, Mapping[str, OutputBan
 
 
 def _corners(n_classes: int) -> FloatArray:
-    """Return the corners (n_classes, 2) of a regular polygon, the first at the upper right."""
+    """Return the corners (n_classes, 2) of a regular polygon; the first is at the upper right."""
     angles = np.pi / n_classes + 2 * np.pi * np.arange(n_classes) / n_classes
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
@@ -294,7 +302,7 @@ def _plane(
 
 
 def _circle(axes: Any, places: FloatArray, colour: str) -> None:
-    """Draw a dotted circle around all samples of a class if they form a cluster."""
+    """Draw a dotted circle around all samples of a class, if the circle is small enough."""
     centre = places.mean(axis=0)
     radius = np.linalg.norm(places - centre, axis=1).max() + 0.03
     if radius > LARGEST_CLUSTER:

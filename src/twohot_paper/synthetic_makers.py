@@ -36,13 +36,13 @@ SEEDS = (0, 1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class MatrixMaker(Maker):
-    """Base of the makers with runs on the three matrices, which need no dataset."""
+    """Base class of the makers with runs on the three Gram matrices, which need no dataset."""
 
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
-    amplitude: float = 0.05
+    amplitude: float = 0.05  # largest perturbation of an entry of a matrix
     noise_rates: tuple[float, ...] = (0.5,)
     seeds: tuple[int, ...] = SEEDS  # draws of each perturbed matrix; the block matrix needs one
-    n_rounds: int = 7  # the sixth student is round 7
+    n_rounds: int = 7  # round 1 is the teacher, and round 7 is the sixth student
 
     @abstractmethod
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> Any:
@@ -50,7 +50,7 @@ class MatrixMaker(Maker):
 
     @abstractmethod
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Return figures and tables of the finished runs and their results by kind of matrix."""
+        """Return figures and tables; `found` has finished runs and results by kind of matrix."""
 
     def of_kind(self, kind: str) -> list[Any]:
         """Return the runs on one kind of matrix."""
@@ -62,7 +62,7 @@ class MatrixMaker(Maker):
         ]
 
     def runs(self, data: Sequence[DataSet] = ()) -> list[Any]:
-        """Return all runs: the block first, then every draw."""
+        """Return all runs: on the block matrix first, then on every draw of the other matrices."""
         del data
         return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
 
@@ -87,11 +87,11 @@ class SyntheticAccuracy(MatrixMaker):
     """Training accuracy of every round and of the two-hot student, against the noise rate."""
 
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> SyntheticRun:
-        """Return the run, which is shared with other figures."""
+        """Return the run on one matrix at one noise rate; other figures use the same run."""
         return SyntheticRun(matrix, noise_rate, self.n_rounds)
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Draw accuracy against noise, and list it for every rule for ties."""
+        """Draw the accuracy against the noise rate, and list it for every rule for ties."""
         curves = {MATRIX_NAMES[kind]: _curves(pairs) for kind, pairs in found.items()}
         notes = (
             "A sample is right if its true label has the largest output. Ties count as errors.",
@@ -139,7 +139,7 @@ DIGITS = 8
 class EigenvalueRun:
     """Settings of a run that computes the eigenvalues of one matrix."""
 
-    version: ClassVar[int] = 2  # only eigenvalues
+    version: ClassVar[int] = 2  # version 2 records only eigenvalues
 
     matrix: SyntheticMatrix
 
@@ -148,11 +148,13 @@ class EigenvalueRun:
 class EigenvalueResult:
     """The eigenvalues that a run computed."""
 
-    factors: list[float]  # modulus of λ/(x + λ), largest first; round t has the t-th power
+    # Modulus of λ/(x + λ) for each eigenvalue λ of the matrix and the ridge x, the largest first.
+    # The averaging matrix of round t has the t-th powers as eigenvalues.
+    factors: list[float]
 
 
 def measure_eigenvalues(run: EigenvalueRun, _paths: object = None) -> EigenvalueResult:
-    """Diagonalise a matrix."""
+    """Return the eigenvalues of the averaging matrix that belongs to a Gram matrix."""
     matrix = known_matrix(run.matrix)
     values = np.linalg.eigvals(matrix.entries)
     factors = np.abs(values / (matrix.setting.model().ridge(matrix.setting.l2) + values))
@@ -165,15 +167,15 @@ register_runs(RunKind(EigenvalueRun, EigenvalueResult, measure_eigenvalues))
 @register("synthetic eigenvalues")
 @dataclass(frozen=True)
 class SyntheticEigenvalues(MatrixMaker):
-    """Eigenvalues by rank and round, one panel per matrix."""
+    """Eigenvalues of the averaging matrix by rank and round, with one panel per Gram matrix."""
 
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> EigenvalueRun:
-        """Return the run, which has no labels."""
+        """Return the run, which does not depend on the noise rate."""
         del noise_rate
         return EigenvalueRun(matrix)
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Draw means over the draws; list the ratio of the K-th to the next eigenvalue."""
+        """Draw means over the draws; list the ratio of eigenvalue K to eigenvalue K + 1."""
         factors = {
             MATRIX_NAMES[kind]: np.array([result.factors for _, result in pairs])
             for kind, pairs in found.items()
@@ -182,7 +184,10 @@ class SyntheticEigenvalues(MatrixMaker):
             name: np.array([(each**t).mean(axis=0) for t in range(1, self.n_rounds + 1)])
             for name, each in factors.items()
         }
-        note = f"Perturbed: means over {len(self.seeds)} draws; of complex ones the modulus."
+        note = (
+            f"Perturbed matrices: means over {len(self.seeds)} draws. "
+            "If eigenvalues are complex, the modulus is shown."
+        )
         name = "eigenspectrum"
         figure = eigenvalue_figure(powers, self.setting.n_classes)
         return Made({name: figure}, {name: self._table(factors)}, (note,))
@@ -202,7 +207,7 @@ class SyntheticEigenvalues(MatrixMaker):
 # The paper's three corruption matrices, as numbers (its table:label_corruption_three) -------------
 
 
-# The off-diagonal entries; the diagonal is 1 - η.
+# Off-diagonal entries of the corruption matrices; the diagonal entries are 1 - η.
 DEFINITIONS = {
     "symmetric": "η / (K - 1) on every other label",
     "asymmetric": "2η / K on the label k is taken for, (k + 1) mod K; η / K on the others",
@@ -220,7 +225,7 @@ class LabelCorruption(Maker):
     noise_rate: float = 0.4
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the matrices; list their numbers and their definitions."""
+        """Draw the matrices; list the numbers and the definitions of the matrices."""
         del results, data
         matrices = self.matrices()
         n_classes = len(self.superclass)

@@ -1,4 +1,8 @@
-"""Figures of outputs by round, of q/p against the penalty, and of the softmax error."""
+"""Figures of outputs by round, of q/p against the penalty, and of the error of the linear theory.
+
+q/p is the separation: the factor by which the linear theory keeps class means, divided by the
+factor by which it keeps single labels.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +40,7 @@ from twohot_paper.synthetic_setting import (
 )
 from twohot_paper.table import Cell, Table
 
-# Labels for each kind of sample: the name of the label, and the field with its output.
+# For each kind of sample: the names of labels, and the field with the output at this label.
 LABELS_OF = {
     "label right": {"true label": "clean_true", "other labels": "clean_other"},
     "label wrong": {
@@ -49,7 +53,7 @@ LABELS_OF = {
 
 @dataclass(frozen=True)
 class OutputRun:
-    """Settings of a run that computes the exact outputs of every sample."""
+    """Settings of a run that computes the exact outputs of every training sample."""
 
     matrix: SyntheticMatrix
     noise_rate: float
@@ -58,9 +62,9 @@ class OutputRun:
 
 @dataclass(frozen=True)
 class OutputResult:
-    """Outputs by round, sample and label; samples are in the order of `SyntheticSetting.labels`."""
+    """The outputs of a run; samples are in the order of `SyntheticSetting.labels`."""
 
-    outputs: list[list[list[float]]]
+    outputs: list[list[list[float]]]  # by round, sample and label
 
 
 def measure_outputs(run: OutputRun, _paths: object = None) -> OutputResult:
@@ -77,14 +81,14 @@ register_runs(RunKind(OutputRun, OutputResult, measure_outputs))
 @register("synthetic output plane")
 @dataclass(frozen=True)
 class SyntheticOutputPlane(MatrixMaker):
-    """Figures of the outputs of some rounds in a plane, with one row of panels per matrix."""
+    """A figure of the outputs of some rounds in a plane, with one row of panels per matrix."""
 
     seeds: tuple[int, ...] = (0,)
     name: str = "planes"  # file name
-    rounds: tuple[int, ...] = (1,)  # drawn rounds
+    rounds: tuple[int, ...] = (1,)  # the rounds that are drawn
 
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> OutputRun:
-        """Return the run."""
+        """Return the run on one matrix at one noise rate."""
         return OutputRun(matrix, noise_rate, self.n_rounds)
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
@@ -106,11 +110,11 @@ class SyntheticOutputPlane(MatrixMaker):
 class SyntheticLabelOutputs(SyntheticAccuracy):
     """Outputs at the true, given and other labels, of samples with right and wrong labels.
 
-    The figure of accuracies needs the same runs, so no other runs are necessary.
+    The runs are those of the figure of accuracies.
     """
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Draw mean and standard deviation over samples of all draws."""
+        """Draw the mean and the standard deviation of outputs over the samples of all draws."""
         panels = {
             MATRIX_NAMES[kind]: _bands([result for _, result in pairs])
             for kind, pairs in found.items()
@@ -131,7 +135,7 @@ def _bands(found: Sequence[SyntheticResult]) -> dict[str, dict[str, OutputBand]]
 
 
 def _pooled(found: Sequence[SyntheticResult], name: str) -> OutputBand:
-    """Return mean and deviation over the samples of several draws of equal size."""
+    """Return mean and standard deviation over the samples of several draws of equal size."""
     spreads = [[getattr(model, name) for model in result.rounds] for result in found]
     means = np.array([[each.mean for each in row] for row in spreads])
     within = np.array([[each.std for each in row] for row in spreads])
@@ -156,11 +160,11 @@ def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
 
 # q/p against the penalty, for the correlations of the paper's table (its fig:lambda_pq) -----------
 # The text assumes features of unit norm. Its penalties give q/p near 2 only for features with a
-# squared norm of about a thousand, as from a ResNet. So the figure has curves for both norms.
+# squared norm of about a thousand, such as features of a ResNet. So the figure has both norms.
 
 
-# Number of classes, training samples per class, and mean correlation inside classes and inside
-# superclasses of the paper's six datasets with ResNet34 features (its tab:cf_class_stat).
+# The paper's six datasets with ResNet34 features (tab:cf_class_stat): number of classes, training
+# samples per class, and mean correlation of rows of one class and of rows of one superclass.
 PAPER_LEVELS = {
     "CIFAR-100": PairLevels(100, 50_000 / 100, 0.25, 0.02),
     "Caltech-101": PairLevels(101, 6_942 / 101, 0.42, 0.03),
@@ -181,15 +185,15 @@ PENALTIES = np.geomspace(1e-8, 1e-2, 121)
 
 @dataclass(frozen=True)
 class Separation:
-    """q/p of one dataset for a given squared norm of its features, by the printed formulas."""
+    """q/p of one dataset for a squared norm of its features, by the formulas in the paper."""
 
     levels: PairLevels
-    claimed: float  # penalty for q/p near 2 according to the text: twice the one used
-    used: float
+    claimed: float  # penalty for q/p near 2 according to the paper's text: twice the used penalty
+    used: float  # penalty in the paper's experiments
 
     @classmethod
     def of(cls, name: str, squared_norm: float) -> "Separation":
-        """Return the separation for a dataset of the paper."""
+        """Return the record of a dataset of the paper."""
         used = PAPER_PENALTIES[name]
         levels = replace(PAPER_LEVELS[name], squared_norm=squared_norm)
         return cls(levels, used * STRENGTHS["big"], used)
@@ -222,12 +226,12 @@ class Separation:
 @register("separation against penalty")
 @dataclass(frozen=True)
 class SeparationCurves(Maker):
-    """q/p against the penalty with the paper's penalties marked, one panel per squared norm."""
+    """q/p against the penalty, with marks at the paper's penalties; one panel per squared norm."""
 
     squared_norms: tuple[float, ...] = (1.0, 1000.0)
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw and list q/p."""
+        """Draw q/p against the penalty, and list q/p at the paper's penalties."""
         del results, data
         panels: dict[str, dict[str, SeparationCurve]] = {}
         rows: list[tuple[Cell, ...]] = []
@@ -240,7 +244,7 @@ class SeparationCurves(Maker):
         return Made({"lambda_pq": separation_figure(panels)}, {"lambda_pq": table})
 
 
-# Error of the linear theory relative to the exact softmax (the paper's fig:sm_error) --------------
+# Difference of the linear theory from the exact softmax outputs (the paper's fig:sm_error) --------
 # The error depends on the ridge K²nλ. The paper keeps the penalty λ fixed as the number of samples
 # n increases, so the ridge increases too. If λ decreases as 1/n, the ridge is fixed. Both cases are
 # shown.
@@ -252,7 +256,7 @@ SIZES = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 @register("softmax error")
 @dataclass(frozen=True)
 class SoftmaxErrors(Maker):
-    """The error against samples per class, at a fixed penalty and at a fixed ridge."""
+    """Error of the linear theory against samples per class, at a fixed penalty or a fixed ridge."""
 
     n_per_class: tuple[float, ...] = SIZES
     noise_rate: float = 0.5
@@ -262,11 +266,11 @@ class SoftmaxErrors(Maker):
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
 
     def at_penalty(self) -> list[tuple[float, list[float]]]:
-        """Return penalty and errors by round for each size, at a fixed penalty as in the paper."""
+        """Return the penalty and the errors by round for each size; the penalty is fixed."""
         return [(self.l2, self._errors(size, self.l2)) for size in self.n_per_class]
 
     def at_ridge(self) -> list[tuple[float, list[float]]]:
-        """Return penalty and errors for each size, with a penalty that decreases as 1/n."""
+        """Return the penalty and the errors by round for each size; the ridge is fixed."""
         penalties = [self.ridge / (self.setting.n_classes**2 * size) for size in self.n_per_class]
         pairs = zip(self.n_per_class, penalties, strict=True)
         return [(l2, self._errors(size, l2)) for size, l2 in pairs]

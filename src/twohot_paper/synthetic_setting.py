@@ -1,13 +1,15 @@
 """The paper's synthetic experiment: four classes, two levels of correlation, symmetric noise.
 
-The paper perturbs every entry of the Gram matrix independently. The result is not symmetric, so it
-is not the Gram matrix of any features. Therefore, the experiment is run on three matrices:
+Two samples have one correlation if they have the same class, and another one if they do not. The
+paper perturbs every entry of this Gram matrix independently. The result is not symmetric, so it is
+not the Gram matrix of any features. Therefore, the experiment is run on three matrices:
 
-    block      the two levels, unperturbed
+    block      the two levels of correlation, unperturbed
     repaired   perturbed, averaged with its transpose, made positive semidefinite
     raw        perturbed as by the authors
 
-All outputs are those of the exact softmax, on training samples.
+All outputs are those of the exact softmax, on training samples. A noisy sample is a sample with a
+wrong label, and a clean sample has the right label.
 """
 
 from dataclasses import dataclass
@@ -73,8 +75,8 @@ class SyntheticSetting:
     def counts(self, noise_rate: float) -> NDArray[np.intp]:
         """Return the number of samples per true class and given label, for symmetric noise.
 
-        Wrong labels are distributed among classes and labels as evenly as possible, in the same way
-        in every class. With classes of equal size, given labels are balanced.
+        Wrong labels are distributed as evenly as possible among true classes, and among the wrong
+        labels of each class. So the given labels are balanced too.
         """
         wrong = round(noise_rate * self.n_samples)
         return np.array(
@@ -99,19 +101,19 @@ class SyntheticSetting:
 
 @dataclass(frozen=True)
 class SyntheticMatrix:
-    """One matrix used as the Gram matrix."""
+    """One matrix that takes the place of the Gram matrix."""
 
     setting: SyntheticSetting = SyntheticSetting()
     kind: str = "block"  # one of MATRIX_NAMES
-    amplitude: float = 0.05  # largest perturbation of an entry; not used by the block
-    seed: int = 0
+    amplitude: float = 0.05  # largest perturbation of an entry; "block" does not use it
+    seed: int = 0  # seed of the perturbation
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(MATRIX_NAMES))
 
     @cached_property
     def entries(self) -> FloatArray:
-        """The matrix, (n_samples, n_samples)."""
+        """The entries of the matrix, (n_samples, n_samples)."""
         gram = self.setting.model().gram()
         size, amplitude, seed = len(gram), self.amplitude, self.seed
         if self.kind == "raw":
@@ -123,11 +125,11 @@ class SyntheticMatrix:
 
     @cached_property
     def averaging(self) -> LabelAveraging:
-        """The diagonalised matrix, if it is a Gram matrix."""
+        """The diagonalised matrix; only for kinds that are Gram matrices."""
         return LabelAveraging.from_gram(self.entries)
 
     def rounds(self, targets: FloatArray, n_rounds: int) -> list[SoftmaxRound]:
-        """Return the exact rounds from given targets."""
+        """Return `n_rounds` exact rounds, of which the first is fitted to `targets`."""
         l2 = self.setting.l2
         if self.kind == "raw":
             return asymmetric_softmax_rounds(self.entries, targets, l2=l2, n_rounds=n_rounds)
@@ -136,20 +138,23 @@ class SyntheticMatrix:
 
 @lru_cache(maxsize=4)
 def known_matrix(matrix: SyntheticMatrix) -> SyntheticMatrix:
-    """Return an equal matrix from a cache, with the computations of earlier runs."""
+    """Return an equal matrix from a cache, which keeps the entries and the diagonalisation."""
     return matrix
 
 
 # One run: all rounds and two-hot students at one noise rate ---------------------------------------
 
 
+# Rules for the two-hot target if labels tie for the second place: take the label with the lowest
+# number, take a random label, or spread the weight equally over the tied labels.
 TIE_RULES = ("lowest", "random", "spread")
 
-# Two outputs of a sample are tied if their difference is below this fraction of the range of its
-# outputs. Solver errors are about 1e-14. Perturbed matrices have no ties and margins above 1e-6.
+# Two outputs of a sample are tied if their difference is below this fraction of the range of the
+# sample's outputs. Solver errors are about 1e-14. With perturbed matrices there are no ties: such
+# differences are above 1e-6.
 TIED = 1e-9
 
-# Recorded digits of outputs.
+# Number of digits of outputs in records.
 DIGITS = 6
 
 
@@ -164,7 +169,7 @@ class SyntheticRun:
 
 @dataclass(frozen=True)
 class SyntheticModel:
-    """Scores of one model on the training samples. Spreads are over samples."""
+    """The scores of one model on the training samples."""
 
     accuracy: float  # fraction of samples whose true label has the largest output, without ties
     tied: float  # fraction of samples whose true label ties for the largest output
@@ -173,20 +178,22 @@ class SyntheticModel:
     noisy_true: Spread | None  # output at the true label of noisy samples, if there are any
     noisy_given: Spread | None  # output at the given label of noisy samples
     noisy_other: Spread | None  # output at the other labels of noisy samples
-    scatter: float  # rms distance of outputs to class means, over that of class means to their mean
+    # Root mean square distance of outputs to the means of their classes, divided by the root mean
+    # square distance of these means to the mean of all.
+    scatter: float
 
 
 @dataclass(frozen=True)
 class SyntheticResult:
     """The scores of all rounds and two-hot students of a run."""
 
-    noise_rate: float  # proportion of wrong labels among the samples
+    noise_rate: float  # fraction of the samples with a wrong label
     truth_leads: bool  # whether the true label is the most frequent one in every class
     rounds: tuple[SyntheticModel, ...]
     two_hot: dict[str, SyntheticModel]  # scores for each rule for ties
-    truth_in_top_two: float  # fraction of samples with the truth in the teacher's top two
-    truth_in_top_two_noisy: float | None  # the same among samples with a wrong label
-    residual: float  # largest residual of all fits
+    truth_in_top_two: float  # fraction of samples with the true label in the teacher's top two
+    truth_in_top_two_noisy: float | None  # the same fraction among noisy samples; None: no such one
+    residual: float  # largest residual of the fits
     converged: bool  # whether all fits converged
 
 
@@ -222,7 +229,7 @@ def measure_synthetic(run: SyntheticRun, _paths: object = None) -> SyntheticResu
 def summarise(
     outputs: FloatArray, true: NDArray[np.intp], given: NDArray[np.intp]
 ) -> SyntheticModel:
-    """Return the scores of a model, given its outputs."""
+    """Return the scores of a model with these outputs."""
     samples, noisy = np.arange(len(true)), true != given
     others = np.ones(outputs.shape, dtype=bool)
     others[samples, true] = others[samples, given] = False
@@ -241,12 +248,13 @@ def summarise(
 
 
 def _candidates(outputs: FloatArray, rule: str, seed: int) -> FloatArray:
-    """Return the two-hot targets; `rule` decides between tied labels."""
+    """Return the two-hot targets; `rule`, one of `TIE_RULES`, decides between tied labels."""
     slack = _slack(outputs)[:, np.newaxis]
     shares = top_shares(outputs, 2, slack, lowest=rule == "lowest")
     if rule != "random":
         return shares
-    # Labels above the tie have weight 1/2, tied labels less. Equal weights are sorted at random.
+    # A label above the tie has weight 1/2, and tied labels have less. If a small random number is
+    # added to each weight, the two largest are the label above the tie, if any, and random ones.
     jitter = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)
     chosen = np.argsort(shares + jitter, axis=1)[:, -2:]
     targets = np.zeros_like(shares)
@@ -259,7 +267,7 @@ def _slack(outputs: FloatArray) -> FloatArray:
 
 
 def _rank_of(outputs: FloatArray, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return, for each row, how many labels have a larger output than the given label."""
+    """Return, for each row, how many labels have a larger output than the label in `labels`."""
     at_label = outputs[np.arange(len(labels)), labels] + _slack(outputs)
     return np.asarray((outputs > at_label[:, np.newaxis]).sum(axis=1))
 

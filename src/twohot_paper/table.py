@@ -12,11 +12,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Mean:
-    """Mean and standard deviation over draws, with one digit after the point."""
+    """Mean and standard deviation over draws; tables show one digit after the point."""
 
     mean: float
     std: float
-    n: int  # draws
+    n: int  # number of draws
 
 
 Cell: TypeAlias = str | int | float | Mean | None
@@ -26,7 +26,9 @@ SIGNIFICANT = ".4g"
 
 
 def mean_of(values: Sequence[float], factor: float = 1.0) -> Mean | None:
-    """Return mean and (population) standard deviation of some draws; None if there are none.
+    """Return the mean and the (population) standard deviation of `values`; None if it is empty.
+
+    All values are multiplied by `factor`.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def texts(self) -> list[list[str]]:
-        """Return the cells of every row as they are shown."""
+        """Return the cells of every row as text."""
         return [[_text(cell) for cell in row] for row in self.rows]
 
     def to_markdown(self) -> str:
@@ -93,14 +95,14 @@ class Table:
 
 
 def markdown_cell(text: str) -> str:
-    """Return a text as a cell of a Markdown table, on one line."""
+    """Return a text as a cell of a Markdown table: on one line, with escaped `|`."""
     return " ".join(text.split()).replace("|", r"\|")
 
 
 def _parts(cell: Cell) -> list[Cell]:
     if not isinstance(cell, Mean):
         return [cell, None, None]
-    return [cell.mean, cell.std if cell.n > 1 else None, cell.n]  # one draw has no deviation
+    return [cell.mean, cell.std if cell.n > 1 else None, cell.n]  # one draw: no deviation
 
 
 def _text(cell: Cell) -> str:

@@ -133,7 +133,7 @@ def test_writes_new_classes_exclusions_and_notes() -> None:
     assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
     write_decisions("dog.csv", {"0": ("new_class", "Dog")})
     said = done("apply", "dog.csv", *AUDIT, "-o", "dogs.csv").output
-    assert "the new class 'Dog' may be another spelling of 'dog'." in said
+    assert "the new class 'Dog' is possibly another spelling of 'dog'." in said
 
 
 @pytest.fixture
@@ -171,8 +171,8 @@ def test_decisions_of_several_reviewers_are_merged_and_settled() -> None:
     write_decisions(settled, {"2": ("accept", "")}, report=f"{REPORT}-settled")
     said = done(*command.split()[1:]).output
     assert "Reviewers disagree on" not in said
-    stale = "out.disagreements.csv and out.settle.html, of an earlier run"
-    assert f"nothing is left to settle. Out of date: {stale}" in said
+    stale = "out.disagreements.csv and out.settle.html of an earlier run are out of date."
+    assert f"the reviewers have no disagreement that is left to settle, so {stale}" in said
     assert read_csv("out.csv")[3][1] == "fox"
 
 

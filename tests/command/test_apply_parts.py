@@ -187,4 +187,4 @@ def test_rejects_other_files_than_were_audited(audit, decided, tmp_path):
     write_csv(stranger, COLUMNS[:2] + COLUMNS[4:], [(report, "1", "reject", "")])
     assert "row 1 was decided but is not in the audit" in said(stranger, to=source)
     inside = said(decided, to=source, output=source / "clean")
-    assert "and would be read as a part of it: choose a folder next to it" in inside
+    assert "and would be read as data of this source: choose a path outside of" in inside

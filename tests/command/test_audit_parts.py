@@ -142,7 +142,7 @@ def test_rows_of_a_split_are_in_parts_of_their_own(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("tiny_memory")
 def test_what_parts_cannot_have_and_few_rows(source, tmp_path):
     inside = run("audit", source, "-o", source / "audit", *KIND)
-    assert "and would be read as a part of it: choose a folder next to it" in inside.output
+    assert "and would be read as data of this source: choose a path outside of" in inside.output
     probe = tmp_path / "p.safetensors"
     done("fit", source, "-o", probe, "--label-column", "kind", "--quiet")
     refused = run("audit", source, "-o", tmp_path / "audit", *KIND, "--probe", probe)

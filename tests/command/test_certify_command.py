@@ -133,7 +133,8 @@ def test_a_second_attempt_has_half_the_rate(audited, audit, tmp_path):
     assert "pass more than 30, the number of rows" in refused("certify", audit, "--extend", 9)
     extended = done("certify", audit, "--extend", 150)
     assert (
-        "Drawn: 120 more rows. The next list has a false discovery rate of 0.05." in extended.output
+        "Drawn: 120 more rows. The next list has a false discovery rate of at most 0.05."
+        in extended.output
     )
     verdicts = (column(audit / "check.csv", name) for name in ("id", "verdict"))
     known = {row: verdict for row, verdict in zip(*verdicts, strict=True) if verdict}
@@ -154,14 +155,18 @@ def test_a_second_attempt_has_half_the_rate(audited, audit, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["5%", "--fail-on", "upper"], 3, r"Failed: up to \d+\.\d\d% .*, more than 5\.00%\."),
+        (
+            ["5%", "--fail-on", "upper"],
+            3,
+            r"Failed: up to \d+\.\d\d% .*, more than the allowed 5\.00%\.",
+        ),
         ([".05", "--fail-on", "estimate"], 3, r"Failed: about 14\.67% of the labels of table\.csv"),
-        (["50 %", "--fail-on", "upper"], 0, r"Passed: up to .* within 50\.00%\."),
+        (["50 %", "--fail-on", "upper"], 0, r"Passed: up to .* within the allowed 50\.00%\."),
         # Few rows: the lower end is 0.
         (
             ["5%", "--annotations"],
             0,
-            r"::warning .*\n*Passed: .* more: 14\.67%\. To fail on it, pass --fail-on estimate\.",
+            r"::warning .*\n*Passed: .* higher: 14\.67%\. To compare the estimate, pass",
         ),
     ],
 )

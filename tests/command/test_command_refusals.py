@@ -152,11 +152,11 @@ evaluate p.safetensors table.csv -o old | --output=old is a file: pass the name 
 audit empty.csv -o out | empty.csv has no label in its 30 rows, but this command needs labels
 audit table.csv -o out --probe table.csv | table.csv
 audit other.csv -o out --probe p.safetensors | 3 labels that are not among the 3 classes
-audit narrow.csv -o out --probe p.safetensors | expects 6
+audit narrow.csv -o out --probe p.safetensors | was fitted on 6
 audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both set
 audit table.csv -o out --images . | --images=. needs image paths
 audit table.csv -o out --group-column none | --group-column='none' is missing
-audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in the cells
+audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in these
 audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
 audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
 audit table.csv -o out --checked outside.csv | --checked has 'yak' for row '1', which is neither
@@ -169,12 +169,12 @@ audit table.csv --labels review/issues.csv -o review --force | would be replaced
 audit table.csv --checked review/corrected.csv -o review --force | would be replaced by the audit in
 audit table.csv -o out --draw-check .1 --seed 9007199254740991 | is too large for a browser's integ
 audit table.csv -o out --draw-check 1 | --draw-check=1.0 is not allowed: pass a number between 0 and
-audit table.csv -o out --draw-check .001 | needs 3000 checked rows, and at most 30 labels can be fla
-audit table.csv -o out --draw-check .1 --budget 30 | needs 30 checked rows, and at most 30 labels ca
-audit table.csv -o out --fail-above "5 percent" | --fail-above='5 percent' is not allowed: pass a fr
-audit table.csv -o out --fail-above 101% | --fail-above='101%' is not allowed
-audit table.csv -o out --junit junit.xml | --junit=junit.xml has no effect without a gate: pass
-audit table.csv -o out --annotations | --annotations has no effect without a gate: pass
+audit table.csv -o out --draw-check .001 | needs 3000 checked rows, but at most 30 labels can be fla
+audit table.csv -o out --draw-check .1 --budget 30 | needs 30 checked rows, but at most 30 labels ca
+audit table.csv -o out --fail-above "5 percent" | --fail-above='5 percent' is not a fraction from
+audit table.csv -o out --fail-above 101% | --fail-above='101%' is not a fraction
+audit table.csv -o out --junit junit.xml | --junit=junit.xml needs a fraction to compare
+audit table.csv -o out --annotations | --annotations needs a fraction to compare with: pass
 audit table.csv -o out --fail-above 5% --junit out/issues.csv --force | is a file of the audit: choo
 audit table.csv -o out --fail-above 5% --junit out/check.csv --force | is a file of the audit: choos
 audit table.csv -o out --fail-above 5% --junit out/certificate.json --force | is a file of the audit
@@ -183,13 +183,13 @@ audit table.csv -o out --fail-above 5% --junit out/issues.parquet/junit.xml | is
 audit table.csv -o out --fail-above 5% --certificate drawn/check.json | is a draw, not a certificate
 audit table.csv -o out --fail-above 5% --certificate drawn/issues.csv | issues.csv was not written b
 audit table.csv -o out --fail-above 5% --certificate no.json | does not exist: pass the certificate.
-audit table.csv -o out --fail-above 5% --fail-on estimate --certificate no.json | is not in a certif
-apply --audit review | nothing to apply: pass decisions or --accept-all=…
+audit table.csv -o out --fail-above 5% --fail-on estimate --certificate no.json | does not work with
+apply --audit review | nothing to apply: pass a decisions file or --accept-all
 apply no.csv --audit review | no.csv
 apply decisions.csv | summary.json is not there
 apply decisions.csv --audit review -o no/such/out.csv | no/such
 apply decisions.csv --audit review --to own.csv | --to=own.csv does not exist
-apply decisions.csv --audit review --to decisions.csv | is copied to another path: pass --output=…
+apply decisions.csv --audit review --to decisions.csv | needs another path for the corrected
 apply decisions.csv --audit review --to review -o c | ids of the audit are positions in the file
 apply decisions.csv --audit review --to review/issues.csv -o c --label-column item | has 'item, 0'
 apply decisions.csv --audit review -o decisions.csv --force | is the input file
@@ -208,8 +208,8 @@ certify drawn unfinished.csv --extend 100 | pass the file of your verdicts, or -
 certify drawn --extend 100 | draw rows first
 review review --until 1% | --until=0.01 is less than one of 12 labels: review every row
 review review --until 10% --seed 9007199254740991 | --seed=9007199254740991 is too large for a brow
-review review --until many | --until='many' is not allowed: pass a fraction of the labels
-review review --until 10% --twice 200% | --twice='200%' is not allowed
+review review --until many | --until='many' is not a fraction from 0 to 1: pass
+review review --until 10% --twice 200% | --twice='200%' is not a fraction
 review review --until 10% --images . | --images=. needs image paths, which
 corrupt in.features --rate 1.5 -o x.features | --rate
 corrupt in.features --kind odd --rate .5 -o x.features | --kind
@@ -241,8 +241,8 @@ fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "w
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
 fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
 fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
-fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download it
-evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download it
+fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download the
+evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download the
 predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install
 demo -o none | has files that are not from a demo
 demo --noise 1.5 | --noise

@@ -87,7 +87,7 @@ def test_the_listed_text_is_that_of_the_docstring(name):
 @pytest.mark.parametrize(
     ("space", "code", "said"),
     [
-        (620, 1, "Error: twohot needs 1024 MB of address space, and may use 620: raise it by ul"),
+        (620, 1, "Error: twohot needs 1024 MB of address space, but the limit is 620 MB: raise"),
         (2000, 0, "1 1 1"),
     ],
 )

@@ -65,7 +65,7 @@ def test_prints_the_tables_of_the_description(source, digits, monkeypatch):
     # With too many features, the standard deviations are left out.
     monkeypatch.setattr(description, "MAX_FEATURES", 63)
     output = done("describe", source, "--verbose").output
-    caption = "Too many features for standard deviations and superclasses."
+    caption = "No standard deviations and superclasses: there are too many features."
     assert caption in " ".join(output.split())
     assert {"same class", "other class"} <= {row[0] for row in cells(output)}
 
@@ -114,8 +114,8 @@ def test_describes_one_class_without_correlations_and_separate_labels(digits, tm
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        ([], "the rows of train"),
-        (["--split", "test"], "the rows of test"),
+        ([], "the split 'train'"),
+        (["--split", "test"], "the split 'test'"),
         (["--split", "all"], "all rows"),
     ],
 )
@@ -124,4 +124,4 @@ def test_lists_splits_and_describes_one(digits, tmp_path, options, shown):
     table = replace(digits, split=split, split_names=("train", "test"))
     write_features(tmp_path / "split.features", table)
     said = done("describe", tmp_path / "split.features", *options).output
-    assert f"splits: train 1198, test 599; below are {shown}" in said
+    assert f"splits: train 1198, test 599; the description below is of {shown}" in said

@@ -96,9 +96,10 @@ def test_writes_an_audit_with_a_picture_of_every_digit(output, data, folder):
     assert (found & wrong).sum() > 0.9 * wrong.sum()
     assert (
         f"Audit: {found.sum()} labels flagged, including {(found & wrong).sum()} of the "
-        f"{wrong.sum()} wrong labels; the suggestion is right for {(found & right).sum()}."
+        f"{wrong.sum()} wrong labels. The suggestion is right for "
+        f"{(found & right).sum()} flagged labels."
     ) in output
-    assert f"Review them in a browser: {folder / 'report.html'}" in output
+    assert f"Review the flagged labels in a browser: {folder / 'report.html'}" in output
     for place in (0, 1256):
         picture = np.asarray(Image.open(folder / "images" / rows.item(place)))
         expected = 255 - np.minimum(16 * data.features[place].reshape(8, 8), 255)

@@ -27,7 +27,7 @@ def folder(here):
 @pytest.mark.usefixtures("folder")
 def test_prints_and_writes_accuracy_classes_and_confusions():
     result = done("evaluate", "p.safetensors", "trusted.csv", "-o", "found")
-    assert "Accuracy 90.0% (83.3% to 94.2%), on 120 rows" in result.output
+    assert "Accuracy 90.0% (95% confidence interval 83.3% to 94.2%), on 120 rows" in result.output
     lines = [line.replace("│", " ").split() for line in result.output.splitlines()]
     assert ["2", "40", "90.0%", "90.0%", "90.0%"] in lines
     # Every tenth label is that of the next class: four rows for each class.
@@ -51,7 +51,7 @@ def test_names_labels_that_the_probe_does_not_know(folder):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Accuracy 0.0% (0.0% to 24.2%), on 12 rows"),
+        ([], "Accuracy 0.0% (95% confidence interval 0.0% to 24.2%), on 12 rows"),
         (["--split", "all"], "Accuracy 90.0%"),
         (["--split", "train"], "Accuracy 100.0%"),
     ],

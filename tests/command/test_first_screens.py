@@ -80,8 +80,8 @@ def test_a_fit_prints_its_accuracy_and_all_candidates_if_verbose(session, monkey
     folder, printed = session
     monkeypatch.chdir(folder)
     said = re.search(
-        r"Predicts (\d\d\.\d)% ± \d\.\d% of the held-out given labels; about "
-        r"(\d\d\.\d)% of them are wrong",
+        r"predicts (\d\d\.\d)% ± \d\.\d% \(standard error\) of the held-out given labels\.\n"
+        r"About (\d\d\.\d)% of the given labels are wrong",
         printed["fit"],
     )
     assert float(said[1]) + float(said[2]) == pytest.approx(100, abs=6)

@@ -43,7 +43,7 @@ def test_prints_the_advice_and_writes_the_forecast(path, expected):
         f"Labels: {advice.wrong_labels}",
         f"Next:   twohot fit {path} -o probe.safetensors",
         f"Also:   twohot audit {path} -o audit/",
-        "Add --verbose for the evidence, its limits and the tables.",
+        "Add --verbose for the evidence, the limits of the evidence and the tables.",
     ]
     assert f"Wrote forecast.json, forecast.png to {path.parent / 'out'}" in result.output
     record = json.loads((path.parent / "out" / "forecast.json").read_text())

@@ -78,7 +78,7 @@ def test_predicts_a_folder_like_its_features(photos):
     assert "Extracting features with pixels, the backbone of p.safetensors" in said
     assert set(everything(photos)) - before == {photos / "out.csv"}
     said = done("evaluate", "p.safetensors", "photos", "--quiet").output
-    assert "Accuracy 100.0% (67.6% to 100.0%), on 8 rows" in said
+    assert "Accuracy 100.0% (95% confidence interval 67.6% to 100.0%), on 8 rows" in said
 
 
 @pytest.mark.usefixtures("tickets")
@@ -151,8 +151,11 @@ LETTERS_TOLD = (
     ("arguments", "message"),
     [
         (["other.csv"], LETTERS_TOLD),
-        (["."], ". is a folder of images, and p.safetensors was fitted on features of texts"),
-        (["other.csv", "--item-column", "no"], "--item-column='no' is missing: the columns are"),
+        (["."], ". is a folder of images, but p.safetensors was fitted on features of texts"),
+        (
+            ["other.csv", "--item-column", "no"],
+            "--item-column='no' is not a column of other.csv: pass",
+        ),
         (["gone.csv"], "gone.csv is not a file"),
     ],
     ids=["column", "folder", "no column", "gone"],
@@ -165,8 +168,8 @@ def test_a_probe_of_texts_rejects(tickets, arguments, message):
 
 LISTS_TEXTS = (
     "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features of "
-    "images, from 'pixels': pass a probe of texts, or name the column of the images by "
-    "--item-column=…."
+    "images, from 'pixels': pass a probe that was fitted on features of texts, or name the column "
+    "of the images by --item-column=…."
 )
 
 
@@ -176,7 +179,10 @@ LISTS_TEXTS = (
         ("predict unknown.st new", "new is a folder, and unknown.st does not store its backbone"),
         ("predict old.st new", "backbone='pixels' has other weights than those"),
         ("predict p.safetensors tickets.csv", LISTS_TEXTS),
-        ("predict p.safetensors large", "large has 2880 features, but p.safetensors expects 1440"),
+        (
+            "predict p.safetensors large",
+            "large has 2880 features, but p.safetensors was fitted on 1440",
+        ),
         ("evaluate p.safetensors photos --classes names.txt", "is for tables of features"),
         ("evaluate p.safetensors photos/cat", "by --labels=…, or have a sub-folder of images for"),
         ("evaluate p.safetensors list.csv", "by --labels=…, or choose the label column by --label"),

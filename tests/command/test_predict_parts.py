@@ -118,7 +118,7 @@ def test_rejects_outputs_that_are_no_place_for_parts(source, probe, tmp_path):
         return refused("predict", probe, source, "-o", output, "--quiet", *more)
 
     for inside in (source, source / "predictions"):
-        assert "and would be read as a part of it: choose a folder next to it" in said(inside)
+        assert "and would be read as data of this source: choose a path outside of" in said(inside)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").touch()
     assert "holds 'notes.txt', which twohot did not write" in said(tmp_path / "mine")
@@ -126,7 +126,7 @@ def test_rejects_outputs_that_are_no_place_for_parts(source, probe, tmp_path):
     assert "is a file: pass the name of a folder" in said(tmp_path / "file")
     assert "does not end in .csv or .parquet" in said(tmp_path / "all.txt")
     one = said(tmp_path / "all.parquet", "--scheduler", "tcp://127.0.0.1:9")
-    assert "is one file, but workers write one file per part" in one
+    assert "is one file, but the workers of a scheduler write several files" in one
     folder = tmp_path / "predictions"
     assert "--id-column='nr' is missing" in said(folder, "--id-column", "nr")
     assert not folder.exists()

@@ -38,7 +38,7 @@ def folder(here, labels):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["age", *(f"x{i}" for i in range(5))], "other.csv has 'age' too and lacks 'x5'"),
+        (["age", *(f"x{i}" for i in range(5))], "other.csv also has 'age' and lacks 'x5'"),
         ([f"x{i}" for i in range(5)], "other.csv lacks 'x5'"),
     ],
 )
@@ -49,7 +49,7 @@ def test_rejects_other_columns(folder, labels, names, message, command):
     write_csv(folder / "other.csv", [*names, "label"], lines)
     before = everything(folder)
     said = refused(*words(command, "other.csv"))
-    fitted = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, and "
+    fitted = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, but "
     assert fitted + message in said
     assert "--feature-column" in said
     assert everything(folder) == before
@@ -66,8 +66,8 @@ def test_rejects_features_of_another_backbone(command):
     other = {**table.provenance, "backbone": "resnet50"}
     write_features("other.features", replace(some, provenance=other))
     assert (
-        "other.features has features of 'resnet50', and p.safetensors was fitted on features of "
-        "'pixels': extract both with the same backbone."
+        "other.features has features of 'resnet50', but p.safetensors was fitted on features of "
+        "'pixels': use the same backbone for both."
     ) in refused(*words(command, "other.features"))
 
 
@@ -100,7 +100,7 @@ def test_takes_the_columns_of_the_probe_from_a_table_with_others(folder, labels,
 def test_rejects_another_order_and_notes_name_stray_columns(folder):
     chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
     said = refused(*words("predict", "a.csv"), *chosen)
-    assert "a.csv has them in another order" in said
+    assert "a.csv has these columns in another order" in said
     frame = pd.read_csv(folder / "a.csv").assign(amount=np.linspace(100, 50_000, 90))
     frame.to_csv(folder / "b.csv", index=False)
     said = done("describe", "b.csv").output

@@ -116,7 +116,8 @@ def test_records_only_runs_nothing_and_takes_more_features(features, tmp_path):
             ["fig:gram_mat", "--features", "pets.npz"],
             (
                 "fig:gram_mat needs CIFAR-100 features, a file whose name starts with cifar100:"
-                " pass --features=…, or take fig:ft_corr, which shows it of any features."
+                " pass --features=…, or run `twohot reproduce fig:ft_corr`, which makes the"
+                " same figure from any features."
             ),
         ),
         ([FIGURE, "--features", "empty"], "=empty is a folder: pass --features-dir=empty"),
@@ -127,7 +128,10 @@ def test_records_only_runs_nothing_and_takes_more_features(features, tmp_path):
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
         ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),
         ([FIGURE, "--features", "plain.npz"], "has no splits, and not 'train'"),
-        ([FIGURE, "--features", "pets.npz", "--log", "other.jsonl"], "of format 99, not 1"),
+        (
+            [FIGURE, "--features", "pets.npz", "--log", "other.jsonl"],
+            "has format 99, but this version reads format 1",
+        ),
         ([FIGURE, "--features", "pets.npz", "--log", "notes.jsonl"], "is not the record of a run"),
     ],
 )
@@ -147,9 +151,9 @@ def test_rejects_unusable_input_and_keeps_the_log(here, arguments, message):
 def test_features_that_nothing_needs_are_not_read(tmp_path):
     given = ["--features", "digits.npz", "--records-only", "-o", tmp_path]
     printed = done("reproduce", "fig:acc_gain", *given)
-    assert "fig:acc_gain needs no features: digits.npz is not used." in printed.output
+    assert "fig:acc_gain needs no features, so digits.npz is not used." in printed.output
     printed = run("reproduce", "fig:acc_gain", "synthetic", "other.npz", *given)
-    assert "need no features: digits.npz, other.npz are not used." in printed.output
+    assert "need no features, so digits.npz, other.npz are not used." in printed.output
 
 
 def test_the_module_runs_the_command(monkeypatch, capsys):

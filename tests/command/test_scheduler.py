@@ -36,7 +36,9 @@ def test_rejects_a_scheduler_that_does_not_answer(source, tmp_path, monkeypatch)
     output = tmp_path / "p.safetensors"
     asked = ("fit", source, "-o", output, "--scheduler", "tcp://127.0.0.1:9")
     assert "--scheduler='tcp://127.0.0.1:9' does not answer" in refused(*asked)
-    assert "--method='plain' does not use workers" in refused(*asked, "--method", "plain")
+    assert "--method='plain' does not use the workers of a scheduler" in refused(
+        *asked, "--method", "plain"
+    )
 
 
 def opened(path):

@@ -140,7 +140,7 @@ def test_extract_prints_odd_labels_of_a_list():
     Path("texts.csv").write_text("text,label\none,Bug\ntwo,bug\nthree,NaN\n")
     said = done("extract", "texts.csv", "--backbone", "minilm", "-o", "t.features").output
     assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in said
-    assert "pass --merge-spellings where the feature file is read" in said
+    assert "pass --merge-spellings in the command that reads the feature file" in said
     assert "'NaN' is a class here: name such a text by --missing if it means" in said
 
 
@@ -165,4 +165,4 @@ def test_names_a_text_column_if_features_are_few(tmp_path) -> None:
     path = tmp_path / "tickets.csv"
     path.write_text("\n".join(["text,priority,label", *rows]))
     said = done("describe", path).stderr
-    assert "1 feature for 3 classes; column 'text' is shown and is not a feature" in said
+    assert "only 1 feature for 3 classes: the column 'text' is not used as a feature" in said

@@ -47,11 +47,12 @@ def predicted(probe, features):
 
 
 def test_predicts_new_photos_from_their_features(probe):
+    probe_of_same = "a probe that was fitted on features of the same backbone"
     said = done("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features").output
     assert said.splitlines() == [
         "Columns: id: path below new",
         "new.features has 4 rows of 90 features, no labels. 4 items went through the model.",
-        "Next: predict its rows with `twohot predict` and a probe of this backbone.",
+        f"Next: run `twohot predict` on this file, with {probe_of_same}.",
     ]
     names = [f"new/{number}.png" for number in range(4)]
     assert predicted(probe, "new.features") == dict(zip(names, NEW, strict=True))

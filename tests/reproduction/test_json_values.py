@@ -65,7 +65,7 @@ def test_canonical_text_distinguishes_values(one: float, other: float) -> None:
 
 def test_writes_numpy_floats_and_rejects_numpy_integers() -> None:
     assert as_json({"share": np.float64(0.5)}) == {"share": 0.5}
-    with pytest.raises(ValueError, match=r"np.int64\(3\) of type int64 is not a JSON value: write"):
+    with pytest.raises(ValueError, match=r"np.int64\(3\) of type int64 is not a JSON value: use"):
         as_json([np.int64(3)])
 
 
@@ -78,7 +78,11 @@ def test_rejects_values_that_json_lacks(value: object) -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
     [
-        (Inner, {"nmae": "a"}, "Inner does not know 'nmae' and lacks 'name': its fields are 'name"),
+        (
+            Inner,
+            {"nmae": "a"},
+            "Inner does not know 'nmae' and lacks 'name': the fields of Inner are 'name",
+        ),
         (Inner, {"name": 3}, "3 is not of type str"),
         (Inner, [], r"\[\] is not of type Inner"),
         (list[Inner], [{}], "Inner lacks 'name'"),

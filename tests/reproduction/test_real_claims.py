@@ -298,7 +298,7 @@ def test_two_files_of_a_dataset_count_once(tmp_path):
     data = [some, whole, other]
     assert one_file_each(results, data) == [some, other]
     verdict = CLAIMS["rounds-raise-accuracy"].judge(results, data)
-    assert "It holds in 8 of 8 settings." in verdict.evidence
+    assert "The statement holds in 8 of 8 settings." in verdict.evidence
     assert [row[0] for row in verdict.table.rows] == ["CIFAR-100 (cifar100_some)", "pets"]
     results |= {StructureRun(each.key): pairs(0.4, 0.1, 0.0) for each in data}
     assert "on 2 of 2 datasets" in judge_three_kinds(results, data).evidence

@@ -58,7 +58,7 @@ def test_rejects_mutable_runs() -> None:
         seed: int
 
     for run in (Loose(0), {"seed": 0}):
-        with pytest.raises(ValueError, match="can change: make its class a frozen dataclass"):
+        with pytest.raises(ValueError, match="is mutable: make its class a frozen dataclass"):
             identity(run)
 
 
@@ -145,11 +145,11 @@ def test_lines_may_be_removed_by_hand(log: Log) -> None:
     [
         (
             b"a,b\n1,2\n",
-            "line 1 is not the record of a run: pass another log, or move this one away",
+            "line 1 is not the record of a run: pass another log, or move this file away",
         ),
         (b"[1]\n", "line 1 is not the record of a run"),
-        (b"a table without an end", "its last line is not the record of a run"),
-        (b'{"format": 7, "id": "a"}\n', "line 1 is of format 7, not 1"),
+        (b"a table without an end", "the last line is not the record of a run"),
+        (b'{"format": 7, "id": "a"}\n', "line 1 has format 7, but this version reads format 1"),
         (b'{"format": 1}\n{"forma', "line 1 is not the record of a run"),
     ],
 )
@@ -167,9 +167,7 @@ def test_rejects_and_keeps_other_files(log: Log, content: bytes, message: str) -
 def test_rejects_records_with_other_fields(log: Log) -> None:
     log.append(record(PLAN[0]))
     log.path.write_text(log.path.read_text().replace('"scale"', '"sclae"'))
-    with pytest.raises(
-        ValueError, match="has a record of another form: Draw does not know 'sclae'"
-    ):
+    with pytest.raises(ValueError, match="has an unexpected form: Draw does not know 'sclae'"):
         log.finished(Draw, Moments)
 
 
@@ -228,8 +226,8 @@ def test_failures_are_recorded_and_repeated(log: Log, expected: Results, n_jobs:
 def test_results_that_are_not_json_are_failures(log: Log) -> None:
     (record,) = run_plan(PLAN[:1], log, lambda _: {"share": float("nan")})
     assert record.error == (
-        "ArgumentError: nan of type float is not a JSON value: write it as a number, a text, None, "
-        "or a list or dict of them."
+        "ArgumentError: nan of type float is not a JSON value: use finite numbers, texts, None, "
+        "and lists or dicts of these types."
     )
     assert unfinished(PLAN[:1], log) == PLAN[:1]
 
