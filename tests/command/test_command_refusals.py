@@ -138,7 +138,7 @@ fit table.csv -o photos | is a folder: pass the name of a file
 fit table.csv -o no/x | is in a folder that does not exist
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
 fit table.csv -o x --figure table.csv | is the input file
-fit table.csv -o x.png --figure x.png | are the same file: choose two names
+fit table.csv -o x.png --figure x.png | are the same file: choose different names
 fit photos -o x | is a folder: extract features from it by `twohot extract`
 fit in.features --labels photos -o x | is a folder: pass a label file (`twohot apply`
 predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force

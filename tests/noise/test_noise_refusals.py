@@ -73,9 +73,9 @@ REFUSED = {
     pair_flip: RATES + SIZES + CONFUSIONS,
     superclass_noise: each(
         "superclass",
-        ([0, 2, 2], r"superclass numbers 2 superclasses from 0 to 2.* without gaps"),
-        ([1, 1, 2], r"superclass numbers 2 superclasses from 1 to 2"),
-        ([-1, 0, 1], r"superclass numbers 3 superclasses from -1 to 1"),
+        ([0, 2, 2], r"superclass has 2 superclasses, with numbers from 0 to 2.* without gaps"),
+        ([1, 1, 2], r"2 superclasses, with numbers from 1 to 2"),
+        ([-1, 0, 1], r"3 superclasses, with numbers from -1 to 1"),
         (["a", "b"], r"superclass has shape \(2,\) and dtype <U1"),
         ([], r"superclass has shape \(0,\)"),
     ),
@@ -155,7 +155,7 @@ REFUSED = {
             for groups in (HALVES, [0] * 6)
         ),
         ({"superclass": [0, 1]}, r"superclass has shape \(2,\) .* pass 6 integers"),
-        ({"superclass": [0, 0, 0, 2, 2, 2]}, r"superclass numbers 2 .* without gaps"),
+        ({"superclass": [0, 0, 0, 2, 2, 2]}, r"superclass has 2 .* without gaps"),
         ({"decay": -1}, r"decay=-1 is not allowed: pass a number from 0 to 10"),
         ({"decay": np.inf}, r"decay=inf is not allowed"),
         ({"dtype": np.float16}, r"dtype=.*float16.* pass float32 or float64"),

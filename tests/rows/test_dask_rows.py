@@ -166,7 +166,7 @@ WORDS = pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)})
     ("message", "given"),
     [
         (
-            "y has no label in 1 row, first row 1305: drop",
+            "y has no label in 1 row .the first is row 1305.: drop",
             {"y": chunked(changed(Y, 1305, None, object))},
         ),
         ("y has no label in 1500 rows", {"y": chunked(np.full(1500, None))}),

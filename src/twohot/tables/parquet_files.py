@@ -212,7 +212,7 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
     if is_file:
         return [(filesystem, path)]
     if not is_folder:  # reading a pipe could wait forever
-        raise OSError(f"{source} is not a regular file: pass a regular file.")
+        raise OSError(f"{source} is a pipe or a device: pass a file on disk.")
     inside = map(PurePosixPath, found)
     # Skip files such as _SUCCESS, _metadata and unfinished files.
     data = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
