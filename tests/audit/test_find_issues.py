@@ -521,7 +521,7 @@ REFUSED = [
     ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
     (
         {"probabilities": np.ma.masked_array(EVEN, np.eye(300, 5) > 0)},
-        r"probabilities has masked cells, first at \(0, 0\): fill them",
+        r"probabilities has masked cells, first at index \(0, 0\): fill these",
     ),
     ({"probabilities": EVEN, "random_state": "x"}, r"random_state='x' is not a random state"),
     ({"probabilities": EVEN, "n_jobs": 0}, r"n_jobs=0 is not a number of threads"),

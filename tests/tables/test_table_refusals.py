@@ -241,7 +241,10 @@ REFUSED = [
     (written(np.eye(5, dtype=complex)), r"features holds complex numbers .*complex128"),
     (written(sp.csr_array(np.eye(5))), r"features is sparse, .* convert them by .toarray\(\)"),
     (written(np.zeros((5, 0))), r"features has shape \(5, 0\): write at least one row and one fea"),
-    (written(np.ma.masked_equal(np.eye(5), 1)), r"features has masked cells, first at \(0, 0"),
+    (
+        written(np.ma.masked_equal(np.eye(5), 1)),
+        r"features has masked cells, first at index \(0, 0",
+    ),
     *(
         (written(provenance={"value": value}), "provenance cannot be written as JSON")
         for value in ({1, 2}, np.float32(1), float("nan"), object())
