@@ -114,9 +114,9 @@ def made(tmp_path_factory):
 
 REFUSED = """
 describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
-describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
+describe split='b'.csv | split='b'.csv does not exist: pass the path of a table of features.
 describe two.csv | 'label' and 'y' could both be the label column (in two.csv): choose one by --
-describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
+describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose the label column by
 describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
 describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes
 describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two

@@ -120,7 +120,7 @@ REFUSED = {
         ({"corruption": np.full((4, 4), 0.3)}, "a row that does not sum to one"),
         ({"corruption": np.eye(3)}, "corruption has 3 rows for 4 classes"),
         ({"seed": -1}, "seed=-1 is not allowed"),
-        ({"split": "val"}, "split='val' is not in this table, which has 'train', 'test'"),
+        ({"split": "val"}, "split='val' is not in this table, which has the splits 'tr"),
         (table(split_names=("fit", "x")), "there is no split 'train' among 'fit', 'x'"),
         (table(labels=np.full(60, -1)), "split='train' has no labelled row"),
         (table(true_labels=np.zeros(60, int)), "table already has true labels"),
