@@ -124,7 +124,7 @@ describe table.csv --split test | --split='test' is not in this table, which has
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
 describe table.csv --cut 1.5 | --cut=1.5 is not a fraction of the largest merge distance
 describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
-describe gone.csv -o out | gone.csv is not a file
+describe gone.csv -o out | gone.csv does not exist
 forecast one.csv -o out | y has only one class ('2')
 forecast empty.csv -o out | no label in
 forecast rare.csv -o out --quiet | y has 1 class with at least two rows, of 2
@@ -139,7 +139,7 @@ fit table.csv -o no/x | is in a folder that does not exist
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
 fit table.csv -o x --figure table.csv | is the input file
 fit table.csv -o x.png --figure x.png | are the same file: choose different names
-fit photos -o x | is a folder: extract features from it by `twohot extract`
+fit photos -o x | is a folder: extract features of its files by `twohot extract`
 fit in.features --labels photos -o x | is a folder: pass a label file (`twohot apply`
 predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
 predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
@@ -239,7 +239,7 @@ extract photos --backbone pixels --missing NA -o x.features | is for CSV and Par
 extract digits --backbone pixels --unlabelled -o x.features | is not for datasets: digits has labe
 fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "wandbfs"
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
-fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
+fit memory://b/x.parquet -o x | memory://b/x.parquet does not exist: pass Parquet files
 fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
 fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download it
 evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download it
