@@ -512,7 +512,7 @@ REFUSED = [
     ({"probe": "me"}, r"probe='me' is not a fitted classifier with classes_ and"),
     (
         {"y": UNKNOWN, "probe": LinearProbe().fit(X, NAMES[Y])},
-        r"y has 1 label that is not among the 5 classes \('yak'\): remove the labels of",
+        r"y has 1 label that is not among the 5 classes \('yak'\): set these labels to None",
     ),
     ({"probabilities": EVEN[1:]}, r"probabilities has 299 rows and y has 300: pass one row of"),
     ({"probabilities": EVEN[:, 1:] * 1.25}, r"probabilities has 4 columns for 5 classes: pass one"),

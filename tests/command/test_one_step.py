@@ -153,7 +153,7 @@ LETTERS_TOLD = (
         (["other.csv"], LETTERS_TOLD),
         (["."], ". is a folder of images, and p.safetensors was fitted on features of texts"),
         (["other.csv", "--item-column", "no"], "--item-column='no' is missing: the columns are"),
-        (["gone.csv"], "gone.csv is not a file"),
+        (["gone.csv"], "gone.csv does not exist"),
     ],
     ids=["column", "folder", "no column", "gone"],
 )

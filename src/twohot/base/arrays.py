@@ -270,7 +270,7 @@ def top_shares(
     slack : array of shape (..., 1)
         Scores within this distance of the `n_kept`-th largest score are tied.
     lowest : bool
-        If true, tied scores do not share a weight: the first of them in the row get it.
+        If true, tied scores do not share a weight: those that come first in the row have it.
 
     Examples
     --------

@@ -215,7 +215,8 @@ def _place(url: str) -> tuple[Any, str]:
 def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
     r"""Return whether a path is on another machine than the root folder.
 
-    Windows contacts the machine of a path such as \\host\share\x.png, and sends the user's name.
+    Windows contacts the machine of a path such as \\host\share\x.png and sends the user's name to
+    that machine.
     On systems other than Windows, the result is always False.
 
     Examples

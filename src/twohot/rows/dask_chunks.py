@@ -131,7 +131,7 @@ class ChunkedFeatures(GatheredRows):
 
 
 def open_chunks(X: Any) -> ChunkedFeatures:
-    """Return the chunks of a Dask array or frame; workers compute them and keep them in memory."""
+    """Return the chunks of a Dask array or frame; workers keep computed chunks in memory."""
     dtype, tasks = precision_of(X), active_tasks()
     whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
     delayed = list(np.ravel(whole.to_delayed()))
@@ -158,7 +158,7 @@ def open_chunks(X: Any) -> ChunkedFeatures:
 
 
 class ReadAgain(Sequence[Handle]):
-    """Chunks of features that are computed at every access, because memory cannot hold them."""
+    """Chunks of features that are computed at every access, because they exceed the memory."""
 
     def __init__(self, tasks: Tasks, delayed: Sequence[Any], about: tuple[Any, ...]) -> None:
         self._tasks, self._delayed, self._about = tasks, delayed, about

@@ -31,7 +31,7 @@ from twohot.rows.threads import map_on_cores
 
 # Orthonormal bases of the features: stored in full, or as a block reflection ----------------------
 # A conversion with d axes takes a product with a d × d matrix. A block reflection is cheaper if
-# only the leading m axes A are given, and the other axes may be any axes orthogonal to them. Let
+# only the leading m axes A are given, and the other axes may be any axes orthogonal to A. Let
 # U S Yᵀ be the singular value decomposition of the last m rows of A. Then
 #
 #     F = (A Y + E U) (1 + S)^(-1/2),     FᵀF = 2 I,     E the last m columns of I,

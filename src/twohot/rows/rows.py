@@ -154,7 +154,7 @@ class Rows:
         self.options |= {"keep_small": keep_small, "block_rows": block_rows}
         self.block_rows = block_rows or _suited_rows(self.n_samples, self.n_columns, n_classes)
         self.n_blocks = -(-self.n_samples // self.block_rows)
-        # Rows that are stored as a pass needs them are not copied.
+        # Rows that are stored in the form that a pass needs are not copied.
         self._is_prepared = (
             preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
         )
@@ -219,12 +219,12 @@ class Rows:
         self.attach(name, stack(list(self.map(kernel, *shared))))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> "Rows":
-        """Return the rows at these positions without a copy, by default equally prepared."""
+        """Return the rows at these positions without a copy, with another preparation if passed."""
         prepared = self.preparation if preparation is None else preparation
         return self._like(type(self), SelectedRows(self.X, index), prepared, index)
 
     def in_memory(self, index: IntArray) -> "Rows":
-        """Return the rows at these positions in memory, already prepared."""
+        """Return a prepared copy, in memory, of the rows at these positions."""
         prepared = stack(list(self.take(index).map(copy_prepared, self.dtype)))
         return self._like(Rows, prepared, AS_THEY_ARE, index)
 

@@ -217,7 +217,7 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column contains numbers; some of them may be missing."""
+    """Return whether a column contains numbers; some numbers may be missing."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiub"
     listed = cells.tolist() if cells.ndim == 1 else []

@@ -106,12 +106,12 @@ class ParquetFiles:
         return self.footers[0].schema.to_arrow_schema()
 
     def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
-        """Return these columns of a part, by default all columns, as a pyarrow table."""
+        """Return some columns of a part, by default all columns, as a pyarrow table."""
         tables = (self.read_group(group, columns) for group in self.parts[number])
         return _load("pyarrow").concat_tables(tables)
 
     def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
-        """Return these columns of a row group, or all columns, as a pyarrow table."""
+        """Return some columns of a row group, or all columns, as a pyarrow table."""
         file, group = self.groups[number]
         with self._opened(file) as stored:
             # One thread, because other threads read and compute at the same time.
@@ -119,7 +119,7 @@ class ParquetFiles:
             return stored.read_row_group(group, columns=wanted, use_threads=False)
 
     def read_columns(self, columns: list[str] | None = None) -> Any:
-        """Return these columns of all rows, by default all columns, as a pyarrow table."""
+        """Return some columns of all rows, by default all columns, as a pyarrow table."""
         tables = []
         for file in range(len(self.paths)):
             with self._opened(file) as stored:
@@ -321,7 +321,7 @@ class ParquetFeatures(PartedRows):
         self._turn = Lock()  # for the position in the scratch file
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return the rows of a row group; only the first call decodes them."""
+        """Return the rows of a row group; only the first call decodes the row group."""
         shape = int(self.bounds[number + 1] - self.bounds[number]), self.shape[1]
         if shape[0] == 0:
             return np.empty(shape, self.dtype)
@@ -337,7 +337,7 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def decode(self, number: int) -> NDArray[Any]:
-        """Return the decoded rows of a row group, without storing them."""
+        """Return the decoded rows of a row group, without writing a temporary file."""
         table, place = self.files.read_group(number, self.columns), self.files.place_of(number)
         is_list = len(self.columns) == 1
         if is_list:
