@@ -271,7 +271,7 @@ def test_message_for_a_class_that_looks_missing():
     probe = LinearProbe(ridge=5).fit(X, labels)
     assert "NA" in probe.classes_
     issues = find_label_issues(X, labels, probe=probe)
-    assert issues.messages[-1].startswith("'NA' is a class here: name such a text among `missing`")
+    assert issues.messages[-1].startswith("'NA' is a class here: if such a text means")
     named = find_label_issues(X, labels, probe=probe, missing=["NA"])
     assert named.given_label[ABSENT].tolist() == [None] * ABSENT.sum()
     assert named.messages[-1] == "Rows without a label: 75. They are predicted and not counted."
@@ -512,16 +512,16 @@ REFUSED = [
     ({"probe": "me"}, r"probe='me' has no predict_proba and no classes_"),
     (
         {"y": UNKNOWN, "probe": LinearProbe().fit(X, NAMES[Y])},
-        r"y has 1 label that is not among the 5 classes \('yak'\): remove the labels of",
+        r"y has 1 label that is not among the 5 classes \('yak'\): set these labels to None",
     ),
     ({"probabilities": EVEN[1:]}, r"probabilities has 299 rows and y has 300: pass one row of"),
     ({"probabilities": EVEN[:, 1:] * 1.25}, r"probabilities has 4 columns for 5 classes: pass one"),
     ({"probabilities": EVEN * 5}, r"probabilities has rows that do not sum to one \(row 0: 5\)"),
-    ({"probabilities": EVEN - 0.5}, r"probabilities has the negative or missing value -0.3"),
+    ({"probabilities": EVEN - 0.5}, r"probabilities has the negative value -0.3"),
     ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
     (
         {"probabilities": np.ma.masked_array(EVEN, np.eye(300, 5) > 0)},
-        r"probabilities has masked cells, first at \(0, 0\): fill them",
+        r"probabilities has masked cells, first at index \(0, 0\): fill these",
     ),
     ({"probabilities": EVEN, "random_state": "x"}, r"random_state='x' is not a random state"),
     ({"probabilities": EVEN, "n_jobs": 0}, r"n_jobs=0 is not a number of threads"),
@@ -540,7 +540,7 @@ REFUSED = [
     ),
     (
         {"probabilities": BACKWARDS, "classes": [0, 1, 2, 3, 4]},
-        r"probabilities has its columns in another order \('4', .* than classes: leave classes=… o",
+        r"probabilities has its columns in another order \('4', .* than classes: omit class",
     ),
     ({"X": np.where(np.eye(300, 12, 5) > 0, np.nan, X)}, r"X contains NaN at row 0, colu"),
 ]

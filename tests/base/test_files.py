@@ -139,11 +139,11 @@ def test_refuses_pipes_and_devices(tmp_path):
     os.mkfifo(pipe)
     link.symlink_to("/dev/null")
     for path in (pipe, link, Path("/dev/null")):
-        with pytest.raises(OSError, match="is not a regular file"):
+        with pytest.raises(OSError, match="is a pipe or a device"):
             write(path)
-        with pytest.raises(ValueError, match=r"output=.* is not a regular file: pass a"):
+        with pytest.raises(ValueError, match=r"output=.* is a pipe or a device: pass the"):
             check_output(path, force=True)
-    with pytest.raises(OSError, match="is not a regular file"):
+    with pytest.raises(OSError, match="is a folder: pass the name of a file"):
         write(tmp_path)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert Path("/dev/null").is_char_device()
@@ -165,7 +165,7 @@ def test_refuses_pipes_and_devices(tmp_path):
 def test_readers_refuse_a_pipe(tmp_path, read):
     np.save(tmp_path / "x.npy", np.eye(3))
     os.mkfifo(tmp_path / "pipe.parquet")
-    with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass a regular file"):
+    with pytest.raises(OSError, match=r"pipe\.parquet is a pipe or a device: pass a file on"):
         read(tmp_path / "pipe.parquet")
 
 
@@ -181,9 +181,9 @@ def test_refuses_outputs_that_cannot_be_written(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=problem):
             check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
     url = Path("s3://bucket/folder")
-    with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
+    with pytest.raises(ValueError, match="is not a local path: pass a local path"):
         check_writable(url, {"output": url})
-    with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
+    with pytest.raises(ValueError, match="is not a local path: pass a local path"):
         check_output(url, force=True)
     (tmp_path / "file").touch()
     inside = tmp_path / "file" / "folder"

@@ -143,7 +143,7 @@ COLUMNS = {
 
 N_ROWS = len(CODES)
 X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 4 * CODES[:, np.newaxis]
-REFUSED = rf"y has no label in {len(GAPS)} rows, first row {GAPS[0]}: drop these rows"
+REFUSED = rf"y has no label in {len(GAPS)} rows \(the first is row {GAPS[0]}\): drop rows"
 
 
 def names(is_number):
@@ -224,8 +224,8 @@ def test_note_lists_other_spellings():
     assert label_notes(coded) == (
         (
             "2 rows have a label that may be another spelling of a class: 'bug' (2 rows) / "
-            "'␣bug␣' (1), 'billing' (2 rows) / 'Billing' (1). They are different classes here: "
-            "write them alike in your data if they are one."
+            "'␣bug␣' (1), 'billing' (2 rows) / 'Billing' (1). If these spellings mean the "
+            "same class, write them alike in your data."
         ),
     )
     # A class without rows is not another spelling.
@@ -297,14 +297,18 @@ SEVERAL = r"y holds .* in row 1, which is not a label: pass numbers"
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        (["a", 1], {}, "y mixes numbers and text: pass labels of one type"),
+        (["a", 1], {}, "y mixes numbers and text: pass only numbers or"),
         ([0.5, 1], {}, "y holds 0.5, which is not a class"),
         ([["a", "b"]], {}, r"y has shape \(1, 2\): pass one label per row"),
         ("ab", {}, r"y has shape \(\): pass one label per row"),
         ([{"a"}, "b"], {}, r"y holds {'a'} in row 0, which is not a label: pass numbers or text"),
         (["a", "c"], {"classes": ["a", "b"]}, r"not among the 2 classes \('c'\)"),
         (["a"], {"classes": ["a", "a"]}, "classes contains a class twice"),
-        (["a"], {"classes": [["a", "b"]]}, r"classes has shape \(1, 2\): pass each class once"),
+        (
+            ["a"],
+            {"classes": [["a", "b"]]},
+            r"classes has shape \(1, 2\): pass a one-",
+        ),
         (np.array([1j, 2j]), {}, "y has dtype complex128: pass numbers or text"),
         *(
             (objects(["x", cell, "z"]), {}, SEVERAL)

@@ -114,9 +114,9 @@ def made(tmp_path_factory):
 
 REFUSED = """
 describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
-describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
+describe split='b'.csv | split='b'.csv does not exist: pass the path of a table of features.
 describe two.csv | 'label' and 'y' could both be the label column (in two.csv): choose one by --
-describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
+describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose the label column by
 describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
 describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes
 describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two
@@ -124,7 +124,7 @@ describe table.csv --split test | --split='test' is not in this table, which has
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
 describe table.csv --cut 1.5 | --cut=1.5 is not a fraction of the largest merge distance
 describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
-describe gone.csv -o out | gone.csv is not a file
+describe gone.csv -o out | gone.csv does not exist
 forecast one.csv -o out | y has only one class ('2')
 forecast empty.csv -o out | no label in
 forecast rare.csv -o out --quiet | y has 1 class with at least two rows, of 2
@@ -138,8 +138,8 @@ fit table.csv -o photos | is a folder: pass the name of a file
 fit table.csv -o no/x | is in a folder that does not exist
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
 fit table.csv -o x --figure table.csv | is the input file
-fit table.csv -o x.png --figure x.png | are the same file: choose two names
-fit photos -o x | is a folder: extract features from it by `twohot extract`
+fit table.csv -o x.png --figure x.png | are the same file: choose different names
+fit photos -o x | is a folder: extract features of its files by `twohot extract`
 fit in.features --labels photos -o x | is a folder: pass a label file (`twohot apply`
 predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
 predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
@@ -239,7 +239,7 @@ extract photos --backbone pixels --missing NA -o x.features | is for CSV and Par
 extract digits --backbone pixels --unlabelled -o x.features | is not for datasets: digits has labe
 fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "wandbfs"
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
-fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
+fit memory://b/x.parquet -o x | memory://b/x.parquet does not exist: pass Parquet files
 fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
 fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download the
 evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download the

@@ -156,7 +156,7 @@ LETTERS_TOLD = (
             ["other.csv", "--item-column", "no"],
             "--item-column='no' is not a column of other.csv: pass",
         ),
-        (["gone.csv"], "gone.csv is not a file"),
+        (["gone.csv"], "gone.csv does not exist"),
     ],
     ids=["column", "folder", "no column", "gone"],
 )

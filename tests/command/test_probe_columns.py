@@ -106,6 +106,6 @@ def test_rejects_another_order_and_notes_name_stray_columns(folder):
     said = done("describe", "b.csv").output
     assert "features: 7 columns x0 … x5 and amount; label" in said
     assert "Note: features with unusual names: 'amount'; features with" in said
-    advice = "To use other features, name them by feature_column (--feature-column)."
+    advice = "To choose the features, name their columns by feature_column (--feature-column)."
     assert f"dominate the others: 'amount'. {advice}" in said
     assert "Note: " not in done("describe", "b.csv", "--feature-column", "x*").output

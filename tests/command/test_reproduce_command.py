@@ -126,7 +126,7 @@ def test_records_only_runs_nothing_and_takes_more_features(features, tmp_path):
         ([FIGURE, "--features", "pets.npz", "--log", "empty"], "--log=empty is a folder: name a"),
         (["real"], "real needs feature files: pass --features=… or --features-dir=…"),
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
-        ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),
+        ([FIGURE, "--features", "none.npz"], "none.npz does not exist"),
         ([FIGURE, "--features", "plain.npz"], "has no splits, and not 'train'"),
         (
             [FIGURE, "--features", "pets.npz", "--log", "other.jsonl"],

@@ -63,11 +63,11 @@ def test_prints_odd_labels_once():
     result = done("describe", "table.csv")
     spellings = (
         "Note: 2 rows have a label that may be another spelling of a class: 'cat' (47 rows) / "
-        "'Cat' (1), 'dog' (48 rows) / 'dog␣' (1). They are different classes here: pass "
-        "--merge-spellings if they are one."
+        "'Cat' (1), 'dog' (48 rows) / 'dog␣' (1). If these spellings mean the same class, pass "
+        "--merge-spellings."
     )
     assert spellings in result.stderr
-    missing = "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that"
+    missing = "Note: 'NaN', 'n/a' are classes here: if such a text means that"
     assert missing in result.stderr
     assert "another spelling" not in result.stdout
     assert "`missing`" not in result.output
@@ -141,7 +141,7 @@ def test_extract_prints_odd_labels_of_a_list():
     said = done("extract", "texts.csv", "--backbone", "minilm", "-o", "t.features").output
     assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in said
     assert "pass --merge-spellings in the command that reads the feature file" in said
-    assert "'NaN' is a class here: name such a text by --missing if it means" in said
+    assert "'NaN' is a class here: if such a text means" in said
 
 
 def test_a_probe_lacks_classes_without_a_row_in_the_split(tmp_path):

@@ -62,7 +62,7 @@ REFUSED = {
         ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
         ({"corruption": np.eye(3), "probabilities": THIRDS}, "both set the noise: pass only one"),
         ({"probabilities": np.ones((30, 2)) / 2}, "has 2 columns for 3 classes: pass one column"),
-        ({"probabilities": np.nan * THIRDS}, "negative or missing value nan"),
+        ({"probabilities": np.nan * THIRDS}, "contains NaN"),
         (
             {"y": (LABELS + 8).astype(str), "probabilities": THIRDS},
             r"y has classes that are numbers as text \('8', '9', '10'\).*pass a data frame with",
@@ -119,7 +119,7 @@ REFUSED = {
         ({"X": X.astype("M8[D]")}, "X holds dates.* pass"),
     ],
     pair_statistics: [
-        ({"superclass": [0, 2]}, "numbers 2 superclasses from 0 to 2"),
+        ({"superclass": [0, 2]}, "2 superclasses, with numbers from 0 to 2"),
         ({"superclass": [0, 0, 1, 1]}, "no row of class 3"),
         ({"superclass": [0]}, "is out of range: there is 1 name"),
         # Refused before it is read.

@@ -222,7 +222,7 @@ def test_interrupted_runs_give_the_same_file(batch_size, unreadable, copies, sto
         ({"n_workers": 0}, "n_workers=0 is not allowed"),
         ({"dtype": "float64"}, "dtype='float64' is not known: pass one of 'float16', 'float32'"),
         ({"output": "photos.npz"}, r"output=photos.npz does not end in \.features"),
-        ({"output": "none/a.features"}, "is in a folder that does not exist: create it first"),
+        ({"output": "none/a.features"}, "is in a folder that does not exist: create the fo"),
         ({"output": "folder.features"}, "is a folder: pass the name of a file"),
         ({"backbone": Counting().backbone("text")}, "takes texts, but the items are images"),
         ({"backbone": Counting(scale=1e4).backbone()}, "'float16' is too narrow for .*000.png"),

@@ -51,7 +51,7 @@ def test_features_beyond_the_memory_of_workers_are_read_again(client, monkeypatc
     monkeypatch.setattr("twohot.rows.dask_tasks.FEATURE_SHARE", 1e-9)
     probe = LinearProbe(tol=1e-2)
     expected = probe.fit(X, Y).coef_
-    with pytest.warns(UserWarning, match=r"X takes .* GB, and workers have room for 0.0 GB: every"):
+    with pytest.warns(UserWarning, match=r"X takes .* GB, but workers have room for 0.0 GB, so e"):
         rows = open_chunks(chunked(X))
     with pytest.warns(UserWarning, match="every pass computes X again"):
         assert relative(probe.fit(chunked(X), chunked(Y)).coef_, expected) <= 1e-5
@@ -166,7 +166,7 @@ WORDS = pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)})
     ("message", "given"),
     [
         (
-            "y has no label in 1 row, first row 1305: drop",
+            "y has no label in 1 row .the first is row 1305.: drop",
             {"y": chunked(changed(Y, 1305, None, object))},
         ),
         ("y has no label in 1500 rows", {"y": chunked(np.full(1500, None))}),
@@ -208,10 +208,10 @@ def test_rows_of_chunks_are_taken_in_order():
         (lambda chunk: chunk.astype("M8[s]"), "X holds dates in chunk 1"),
         (
             lambda chunk: np.ma.masked_array(chunk, chunk > chunk.min()),
-            r"X has masked cells in chunk 1, first at \(0, 0\)",
+            r"X has masked cells in chunk 1, first at index \(0, 0\)",
         ),
-        (lambda chunk: chunk[:, 0], r"X has 6 columns, but shape \(20,\) in chunk 1: make all"),
-        (lambda chunk: chunk[:, :5], r"X has 6 columns, but shape \(20, 5\) in chunk 1"),
+        (lambda chunk: chunk[:, 0], r"X has 6 columns, but chunk 1 has shape \(20,\): give all"),
+        (lambda chunk: chunk[:, :5], r"X has 6 columns, but chunk 1 has shape \(20, 5\)"),
     ],
     ids=["text", "complex", "dates", "masked", "one dimension", "narrow"],
 )

@@ -89,12 +89,12 @@ def test_error_of_the_mean_is_relative_to_the_spread():
 @pytest.mark.parametrize(
     ("rows", "dtype", "normalize", "message"),
     [
-        (X * 2e307, None, True, r"norm inf; a fit in float64 needs 4e-307 to 1e\+307"),
+        (X * 2e307, None, True, r"norm inf; a fit in float64 needs norms of 4e-307 to 1e\+307"),
         (X * 1e-310, None, True, "multiply X by a constant"),
         (X * 1e200, None, False, r"norm 4e\+200; .* or pass normalize=True"),
         (X * 1e-200, None, False, "or pass normalize=True, which removes the scale"),
-        (X.astype(np.float32) * np.float32(1e-40), None, True, "a fit in float32 needs 2e-37"),
-        (X.astype(np.float32) * np.float32(1e25), None, False, "a fit in float32 needs 4e-16"),
+        (X.astype(np.float32) * np.float32(1e-40), None, True, "float32 needs norms of 2e-37"),
+        (X.astype(np.float32) * np.float32(1e25), None, False, "float32 needs norms of 4e-16"),
         (X * 1e200, "float32", True, r"norm 4e\+200; a fit in float32 needs"),
         (X + 1e16, None, True, r"\(norm 2e\+16\) by 2, which float64 cannot represent"),
     ],

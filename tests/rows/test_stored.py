@@ -131,10 +131,10 @@ def test_unreadable_part_is_read_again():
 
 def test_store_with_other_dimensions_or_masked_cells_is_rejected():
     labels = np.arange(20) % 2
-    with pytest.raises(ValueError, match=r"X is Sliced of shape \(20,\): pass rows of features"):
+    with pytest.raises(ValueError, match=r"X is of type Sliced and shape \(20,\): pass a two-"):
         LinearProbe().fit(Sliced(NUMBERS[:, 0]), labels)
     masked = np.ma.masked_equal(NUMBERS, 5)
-    with pytest.raises(ValueError, match=r"X has masked cells, first at \(1, 2\): fill them"):
+    with pytest.raises(ValueError, match=r"X has masked cells, first at index \(1, 2\): fill"):
         LinearProbe().fit(Sliced(masked), labels)
 
 

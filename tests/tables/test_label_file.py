@@ -57,7 +57,7 @@ def test_label_file_may_have_new_classes(tmp_path):
         assert found.classes == ("dog", "cat", "ant", "yak")
         assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
         assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
-        with pytest.raises(ValueError, match="the labels of these rows; not all classes may be"):
+        with pytest.raises(ValueError, match="labels that belong to these rows: at least one"):
             read_table(source, labels=other)
     assert read_table(tmp_path / "x.npz", labels=path).true_labels.tolist() == [0, 1, 1, 1]
     with pytest.raises(ValueError, match="2 labels that are not among the 2 classes"):
@@ -206,5 +206,5 @@ def test_sorted_label_file_without_ids_is_refused(kind, tmp_path):
     same = write_csv(tmp_path / "same.csv", "text,label", *lines)
     assert read_table(source, labels=same).given_labels.tolist() == labels
     other = write_csv(tmp_path / "sorted.csv", "text,label", *sorted(lines))
-    with pytest.raises(ValueError, match="items of the features in their column 'text', but in"):
+    with pytest.raises(ValueError, match="items of the features in the column 'text', but in"):
         read_table(source, labels=other)

@@ -39,7 +39,7 @@ def test_missing_rows_take_no_memory(tmp_path, suffix, n_rows):
         path.write_bytes(content)
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match=rf"a\.{suffix} is truncated.*shape \({n_rows}, 3\)"):
+        with pytest.raises(ValueError, match=rf"a\.{suffix} cannot be read.*shape \({n_rows}, 3\)"):
             read_table(path, labels=range(4))
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
@@ -56,16 +56,16 @@ def test_missing_rows_take_no_memory(tmp_path, suffix, n_rows):
         (array_bytes(descr=[("a", "<f8")]), r"y is of .*not an array of numbers or text"),
         (array_bytes(descr="<V8"), "not an array of numbers or text"),
         (array_bytes(shape=(-4, 3)), r"y is of shape \(-4, 3\)"),
-        (array_bytes(shape="4"), "a.npz is truncated"),
-        (array_bytes(descr="<f8" * 5000), "a.npz is truncated"),
-        (array_bytes()[:30], "a.npz is truncated"),
+        (array_bytes(shape="4"), "a.npz cannot be read"),
+        (array_bytes(descr="<f8" * 5000), "a.npz cannot be read"),
+        (array_bytes()[:30], "a.npz cannot be read"),
     ],
 )
 def test_invalid_array_is_refused(tmp_path, content, problem):
     path = write_archive(tmp_path / "a.npz", X=array_bytes(), y=content)
     with pytest.raises(ValueError, match=problem) as caught:
         load_arrays(path)
-    assert str(caught.value).startswith(f"{path} is truncated, or has more than arrays")
+    assert str(caught.value).startswith(f"{path} cannot be read (")
 
 
 def test_bytes_after_an_array_are_ignored(tmp_path):
@@ -97,5 +97,5 @@ def test_archive_larger_than_memory_is_refused(tmp_path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("more", "")
         archive.infolist()[0].file_size = 2**60
-    with pytest.raises(ValueError, match=r"bomb\.npz contains arrays of 1,152,.* unpacked, but"):
+    with pytest.raises(ValueError, match=r"bomb\.npz contains arrays of 1,152,.* when unpacked"):
         read_table(path, labelled=False)

@@ -23,14 +23,14 @@ def test_unusual_names_are_noted(tmp_path):
     write_features(tmp_path / "a.features", table)
     assert read_features(tmp_path / "a.features").notes == table.notes
     (note,) = table.notes
-    assert note.startswith("features with unusual names: 'age'. To use other features, name the")
+    assert note.startswith("features with unusual names: 'age'. To choose the features, name")
     chosen = read_table(frame(age=AGE), feature_column="e*")
     assert (chosen.feature_columns, chosen.notes) == (tuple(SERIES), ())
 
 
 def test_wide_columns_are_noted():
     (note,) = read_table(frame(e8=np.linspace(100, 50_000, 40))).notes
-    wide = "features with a spread over 1,000 times the median, which dominate the others: 'e8'. To"
+    wide = "features with a standard deviation over 1,000 times the median, which dominate the "
     assert note.startswith(wide)
     # A hundred times the median is not far, and constant columns have no spread to compare with.
     assert read_table(frame(e8=np.linspace(0, 300, 40))).notes == ()

@@ -47,7 +47,7 @@ def test_rows_of_a_split():
         (bare, None, [0, 1, 2, 3]),
     ):
         assert table.rows_of_split(split).tolist() == rows
-    for table, known in ((TABLE, "'train'"), (bare, "no splits")):
+    for table, known in ((TABLE, "the splits 'train'"), (bare, "no splits")):
         with pytest.raises(
             ValueError, match=f"split='val' is not in this table, which has {known}"
         ):

@@ -89,7 +89,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     "class_sizes": [(1e300, "=1e.300 is out of range: pass a number from 1e-60 to 1e.60")],
     "corruption": [
         (CLEAN * 0.9, r"corruption has a row that does not sum to one \(row 0: 0.9\)"),
-        (TWO_BY_HALF, r"sum to one \(row 0: 1.3\): row k is for true class .* or transpose"),
+        (TWO_BY_HALF, r"sum to one \(row 0: 1.3\): divide each row .* transpose"),
         ([[1.2, -0.2, 0], [0, 1, 0], [0, 0, 1]], r"corruption\[0, 1\]=-0.2 is not a probability"),
         ([1, 0, 0], r"corruption has shape \(3,\): pass a square matrix"),
         (3, r"corruption has shape \(\): pass a square matrix"),

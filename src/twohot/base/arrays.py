@@ -2,8 +2,9 @@
 
 Conventions
 -----------
-Samples are rows. There are N samples, K classes and d features, where an intercept is a feature.
-Features have shape (N, d); targets and outputs (N, K); coefficients, gradients and moments (K, d).
+Samples are rows. There are N samples, K classes and d features. An intercept counts as a feature.
+Features have shape (N, d); targets and outputs (N, K); coefficients and gradients (K, d). A moment
+(K, d) is a product eᵀX of an array e (N, K) and the features X.
 """
 
 from collections.abc import Sequence
@@ -31,10 +32,11 @@ def is_polars_frame(X: Any) -> bool:
 
 
 def as_numpy(X: Any) -> Matrix:
-    """Return a torch tensor or a polars table as an array; return anything else unchanged.
+    """Return a torch tensor or a polars table as a numpy array; return anything else unchanged.
 
-    The precision is kept, while scikit-learn would convert both to float64. Only bfloat16, which
-    numpy lacks, becomes float32. A tensor that requires a gradient is detached first.
+    The array keeps the precision of the input; scikit-learn would convert the input to float64.
+    Only bfloat16, which numpy lacks, becomes float32. A tensor that requires a gradient is detached
+    first.
 
     Examples
     --------
@@ -50,7 +52,7 @@ def as_numpy(X: Any) -> Matrix:
     return X
 
 
-# Precisions in which features may be stored. Other precisions are converted to the first one.
+# Precisions in which features are read. Features of any other precision become float64.
 STORED = [np.float64, np.float32, np.float16]
 # Kinds of dtypes that numpy would convert to numbers without an error.
 NO_NUMBERS = {
@@ -62,11 +64,9 @@ NO_NUMBERS = {
     "V": "records",
     "c": "complex numbers (Complex data not supported)",
 }
-NO_NUMBERS_ADVICE = {"c": "pass their real part, or abs(…)."}
+NO_NUMBERS_ADVICE = {"c": "pass their real parts or their absolute values."}
 # Advice for columns of text.
-NUMERIC_FEATURES = (
-    "pass numbers, one column per feature. Texts need embeddings: run `twohot extract`."
-)
+NUMERIC_FEATURES = "pass numbers, one column per feature. To embed text, run `twohot extract`."
 NO_NUMBER_TYPES = (str, bytes, complex, np.complexfloating, date, time, timedelta, np.datetime64)
 # Tolerance for the sum of the soft targets of a row: the rounding error of float16.
 SOFT_TARGET_TOLERANCE = 1e-3
@@ -82,9 +82,9 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def check_real(name: str, values: Any, where: str = "", advice: str = "pass real numbers.") -> None:
-    """Raise if values are not real numbers or are masked, because numpy would convert them.
+    """Raise if a value is masked or is not a real number; numpy would convert such a value.
 
-    The error names the argument `name` and a place `where`, for example " in chunk 3".
+    In the error, `name` is the name of the argument. `where` is a place such as " in chunk 3".
 
     Examples
     --------
@@ -94,8 +94,8 @@ def check_real(name: str, values: Any, where: str = "", advice: str = "pass real
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = tuple(np.argwhere(np.ma.getmaskarray(values))[0].tolist())
-        problem = f"has masked cells{where}, first at {place}"
-        advice = "fill them by X.filled(…), or drop their rows."
+        problem = f"has masked cells{where}, first at index {place}"
+        advice = "fill these cells with numbers (numpy.ma.filled), or drop their rows."
         raise ArgumentError(name, problem, advice)
     dtype = getattr(values, "dtype", None)
     kind = getattr(dtype, "kind", "")
@@ -110,13 +110,14 @@ def check_real(name: str, values: Any, where: str = "", advice: str = "pass real
 
 
 def check_real_rows(X: Any) -> None:
-    """Raise if features contain text, dates or masked cells, or have one dimension.
+    """Raise if features contain text, dates or masked cells, or have only one dimension.
 
     numpy would convert "0.5" to a number, a date to a count of days, and a masked cell to the value
     under its mask.
     """
     if texts := _text_columns(X):
-        problem = f"is not numeric in the column {first_few(texts)}"
+        columns = "a column that is" if len(texts) == 1 else "columns that are"
+        problem = f"has {columns} not numeric ({first_few(texts)})"
         raise ArgumentError("X", problem, NUMERIC_FEATURES)
     if hasattr(X, "columns") and hasattr(X, "iloc"):  # a column of objects may contain text
         for name, kind in zip(X.columns, X.dtypes, strict=True):
@@ -139,12 +140,13 @@ def check_real_rows(X: Any) -> None:
 
 
 def _text_columns(X: Any) -> list[str]:
-    """Return the non-numeric columns of a data frame; none for an array."""
+    """Return the names of the non-numeric columns of a data frame; for an array, an empty list."""
     try:
         frame = nw.from_native(X, pass_through=True, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         twice = " ".join(str(error).split())
-        raise ArgumentError("X", f"has equal column names ({twice})", "rename one.") from error
+        problem = f"has equal column names ({twice})"
+        raise ArgumentError("X", problem, "rename one of these columns.") from error
     if not isinstance(frame, nw.DataFrame):
         return []
     numeric = (nw.Boolean, nw.Object, nw.Unknown)  # a column of objects may contain numbers
@@ -153,7 +155,7 @@ def _text_columns(X: Any) -> list[str]:
 
 
 def _as_array(rows: Any) -> Any:
-    """Return lists of features as an array; empty if numpy cannot convert them."""
+    """Return lists of features as an array; if numpy cannot convert the cells, an empty array."""
     try:
         return np.asanyarray(rows)
     except ValueError as error:
@@ -164,7 +166,7 @@ def _as_array(rows: Any) -> Any:
 
 
 class NotFiniteError(ArgumentError):
-    """Features that contain NaN or infinity."""
+    """Error about features that contain NaN or infinity."""
 
 
 def check_finite(
@@ -176,11 +178,12 @@ def check_finite(
 ) -> None:
     """Raise if a block of rows contains NaN or infinity; the error names the first such cell.
 
-    `places` has the names of the rows and `columns` the names of the columns. By default, the error
-    has the number of the row, counted from `first_row`, and the number of the column.
+    `places` contains the names of the rows, and `columns` the names of the columns. By default, the
+    error states the positions of the row and of the column. The first row of the block has the
+    position `first_row`.
     """
     values = block.data if sp.issparse(block) else block
-    # If the sum is finite, all values are finite. Else it may have overflowed: check all values.
+    # If the sum is finite, all values are finite. Else the sum may have overflowed: check values.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return
@@ -190,16 +193,17 @@ def check_finite(
     place = first_row + row if places is None else places[row]
     where = repr(columns[column]) if columns else column
     problem = f"contains {kind} at row {place}, column {where}"
-    advice = "drop or impute the row, because features must be finite (no NaN, no inf)."
+    advice = "drop the row or impute the value: features must be finite (no NaN, no inf)."
     raise NotFiniteError(name, problem, advice)
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """Return the initial coefficients as float64; raise unless they are finite and fit."""
+    """Return initial coefficients as float64; raise unless they are finite and have this shape."""
     array = np.asarray(start, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
-        problem = f"has shape {array.shape} or holds NaN or infinity"
-        shaped = f"of shape {shape} (n_classes, n_features)"
+        is_other = array.shape != shape
+        problem = f"has shape {array.shape}" if is_other else "contains NaN or infinity"
+        shaped = f"of shape (n_classes, n_features) = {shape}"
         advice = f"pass finite coefficients {shaped}, or 'teacher' or 'zero'."
         raise ArgumentError("start", problem, advice)
     return array
@@ -208,9 +212,10 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 def check_soft_targets(
     targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
 ) -> Matrix:
-    """Return soft targets, dense or CSR; raise unless they are one probability per class.
+    """Return soft targets, dense or CSR; raise unless each row has one probability per class.
 
-    Errors name the targets `name`, and the argument with the same number of rows `beside`.
+    In errors, `name` is the name of the targets, and `beside` is the name of the argument that must
+    have the same number of rows.
     """
     rows: Any = np.asarray(as_numpy(targets))
     if sp.issparse(targets):
@@ -230,8 +235,9 @@ def check_soft_targets(
     sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     # The condition is written so that NaN fails too.
     if not np.all(values >= 0):
-        problem = f"has the negative or missing value {np.min(values)}"
-        raise ArgumentError(name, problem, "pass probabilities.")
+        least = np.min(values)
+        problem = "contains NaN" if np.isnan(least) else f"has the negative value {least}"
+        raise ArgumentError(name, problem, "pass probabilities, from 0 to 1.")
     if not np.all(np.abs(sums - 1) <= SOFT_TARGET_TOLERANCE):
         row = int(np.argmax(np.abs(sums - 1)))
         problem = f"has rows that do not sum to one (row {row}: {sums[row]:.6g})"
@@ -243,7 +249,7 @@ def check_soft_targets(
 
 
 def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
-    """Return the `n_kept`-th largest score of each row, (..., 1)."""
+    """Return the `n_kept`-th largest score of each row, of shape (..., 1)."""
     place = scores.shape[-1] - n_kept
     return np.asarray(np.partition(scores, place, axis=-1)[..., place, np.newaxis])
 
@@ -253,7 +259,7 @@ def top_shares(
 ) -> NDArray[np.float64]:
     """Return equal weights for the `n_kept` largest scores of each row, and zero for the others.
 
-    The weights of a row sum to one. Scores that tie for the last place share its weight.
+    The weights of a row sum to one. Scores that tie for the last place share its weight equally.
 
     Parameters
     ----------
@@ -264,7 +270,7 @@ def top_shares(
     slack : array of shape (..., 1)
         Scores within this distance of the `n_kept`-th largest score are tied.
     lowest : bool
-        Give the weight to the first of the tied scores, as `argsort` would.
+        If true, tied scores do not share a weight: those that come first in the row have it.
 
     Examples
     --------

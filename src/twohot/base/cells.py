@@ -1,7 +1,8 @@
 """Cells of a column in any container: an array, a list, a series or a frame of one column.
 
 A column with missing values becomes an array of Python objects, so that integers stay integers and
-missing values stay missing.
+missing values stay missing. Only a column of floats stays an array of floats, with NaN where a
+value is missing.
 """
 
 import re
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 from twohot.base.messages import ArgumentError
 from twohot.base.numbers import is_real
 
-WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # text of an integer; longer ones are identifiers
-ONE_PER_ROW = "pass one label per row, None for rows without a label."
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # text of an integer; longer text is an identifier
+ONE_PER_ROW = "pass one label per row, and None for rows without a label."
 
 
 def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
-    """Return a column as a one-dimensional array; its dtype is object if values may be missing.
+    """Return a column as a one-dimensional array; missing values other than NaN need objects.
 
     Examples
     --------
@@ -36,7 +37,7 @@ def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
     if cells.ndim != 1:
         raise ArgumentError(name, f"has shape {cells.shape}", advice)
     if cells.dtype.kind in "mM":
-        # Times become Python or pandas objects, so that equal times are equal labels.
+        # Times become Python objects, so that equal times are equal labels.
         unit = "D" if np.datetime_data(cells.dtype)[0] in "YMWD" else "us"
         return np.asarray(cells.astype(f"{cells.dtype.kind}8[{unit}]").astype(object))
     if cells.dtype.kind == "S":
@@ -79,7 +80,7 @@ def is_missing(label: object) -> bool:
 
 
 def as_text(label: object) -> str:
-    """Return a label as text: empty if missing; whole floats as integers."""
+    """Return a label as text: empty text for a missing label, and "3" for the float 3.0."""
     label = plain(label)
     if isinstance(label, str):
         return label
@@ -90,7 +91,7 @@ def as_text(label: object) -> str:
 
 
 def order_key(label: Any) -> tuple[int, Any, str]:
-    """Return the sort key of a label: numbers come first, by value, then text."""
+    """Return the sort key of a label: numbers by value (also whole numbers as text), then text."""
     if isinstance(label, str):
         if WHOLE_NUMBER.fullmatch(label):
             return 0, int(label), label
@@ -112,7 +113,7 @@ def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
     kinds = {type(cell) for cell in listed}
     if len(kinds) == 1 and kinds <= {str, int, bool, float}:
         array = np.array(listed)
-        # Fixed-width text loses trailing null characters, and large integers change type.
+        # In an array, text loses trailing null characters, and large integers change their type.
         if array.dtype.kind in "iubf" or (kinds == {str} and array.tolist() == listed):
             return array
     if any(isinstance(cell, list | tuple) for cell in listed):
@@ -121,7 +122,7 @@ def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
 
 
 def _from_container(column: Any) -> NDArray[Any]:
-    """Return as an array what is not one: a list, a series, a frame or another container."""
+    """Return a list, a series, a frame or another container as an array."""
     if isinstance(column, Sequence) and not isinstance(column, str):
         return as_objects(column)
     series = nw.from_native(column, allow_series=True, eager_only=True, pass_through=True)

@@ -1,4 +1,8 @@
-"""Checks of class sizes, superclasses, confusions and corruption matrices."""
+"""Checks of class sizes, superclasses, confused classes and corruption matrices.
+
+A superclass is a group of similar classes. A corruption matrix has the probability of each given
+label (columns) for each true class (rows).
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +16,7 @@ from twohot.base.numbers import check_count, check_random_state
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-# Tolerance for the sum of a row of probabilities: the rounding error of seven digits or float32.
+# Tolerance for the sum of a row of probabilities: the error of seven digits or of float32.
 ROW_SUM_TOLERANCE = 1e-6
 
 
@@ -27,7 +31,7 @@ def check_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArray[np.int64]:
-    """Return the number of samples of each class."""
+    """Return the number of samples of each class; one number passed applies to all classes."""
     if np.ndim(n_per_class) == 0:
         return np.full(n_classes, check_count("n_per_class", np.asarray(n_per_class).item(), 1))
     sizes = check_integers("n_per_class", n_per_class, n_classes)
@@ -50,7 +54,7 @@ def check_codes(
 ) -> NDArray[Any]:
     """Return codes as an array; raise unless they are `n_codes` integers in the valid range.
 
-    A code is a position in a list of `n_names` names. If `least` is -1, -1 means no name.
+    A code is a position in a list of `n_names` names. If `least` is -1, the code -1 means no name.
     """
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
@@ -71,8 +75,8 @@ def check_superclass(
     array = check_integers("superclass", superclass, n_classes).astype(np.intp)
     names = np.unique(array)
     if not np.array_equal(names, np.arange(names.size)):
-        problem = f"numbers {names.size} superclasses from {names[0]} to {names[-1]}"
-        advice = "number them without gaps by np.unique(superclass, return_inverse=True)[1]."
+        problem = f"has {names.size} superclasses, with numbers from {names[0]} to {names[-1]}"
+        advice = "number them without gaps, by np.unique(superclass, return_inverse=True)[1]."
         raise ArgumentError("superclass", problem, advice)
     return array
 
@@ -80,7 +84,7 @@ def check_superclass(
 def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDArray[np.intp]:
     """Return the class that each class is confused with.
 
-    By default, that is the next class, and for the last class the first.
+    By default, each class is confused with the next class, and the last class with the first.
     """
     classes = np.arange(n_classes)
     if confused_with is None:
@@ -112,7 +116,7 @@ def check_corruption(
     Returns
     -------
     array of shape (n_classes, n_classes)
-        A copy, each row divided by its sum.
+        A copy, in which each row is divided by its sum.
 
     Examples
     --------
@@ -129,7 +133,9 @@ def check_corruption(
         raise ArgumentError("corruption", f"has shape {matrix.shape}", advice)
     if n_classes is not None and len(matrix) != n_classes:
         problem = f"has {counted(len(matrix), 'row')} for {counted(n_classes, 'class', 'classes')}"
-        advice = "pass one row per class, and list the classes if some have no sample."
+        advice = (
+            "pass one row per class. If some classes have no sample, pass all classes as `classes`."
+        )
         raise ArgumentError("corruption", problem, advice)
     matrix = matrix.astype(np.float64)
     # The condition is written so that NaN fails too.
@@ -141,7 +147,7 @@ def check_corruption(
     if not np.all(np.abs(row_sums - 1) <= ROW_SUM_TOLERANCE):
         row = np.argmax(np.abs(row_sums - 1))
         problem = f"has a row that does not sum to one (row {row}: {row_sums[row]:.8g})"
-        advice = "row k is for true class k; divide each row by its sum, or transpose."
+        advice = "divide each row by its sum. If columns are true classes, transpose the matrix."
         raise ArgumentError("corruption", problem, advice)
     normalized: NDArray[np.float64] = matrix / row_sums[:, np.newaxis]
     return normalized

@@ -21,14 +21,14 @@ import numpy as np
 from twohot.base.messages import ArgumentError, FileThereError
 from twohot.base.optional import load_extra
 
-# Unfinished files, and their removal after their process has died --------------------------------
+# Unfinished files, and their removal if the process that wrote them has died -------------------
 # A file is first written next to its target, as `.a.csv.1f2e3d4c-4711-ab12.unfinished` for example.
-# The name has the target, the machine, the process and random characters. If the process is killed,
-# the file remains. The next process that writes to the folder removes it.
+# The name contains the target, the machine, the process and random characters. If the process is
+# killed, the file remains. The next process that writes to the folder removes the file.
 
 NAME = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-\w+\.unfinished")
 NAME_BYTES = 255  # maximum of a file name on common disks
-KEPT = 40  # characters of the target's name in the name of another file, because of this maximum
+KEPT = 40  # characters that a shortened name keeps of the target's name
 
 
 def name_beside(target: Path, suffix: str) -> Path:
@@ -61,7 +61,7 @@ def new_unfinished(target: Path) -> tuple[int, Path]:
 
 @cache  # list a folder once, not at every write
 def remove_abandoned(folder: Path) -> None:
-    """Remove unfinished files of dead processes of this machine."""
+    """Remove the unfinished files that dead processes of this machine left in a folder."""
     for path in folder.glob(".*.unfinished"):
         name = NAME.fullmatch(path.name)
         if name and name["machine"] == _machine() and not _is_alive(int(name["process"])):
@@ -93,10 +93,11 @@ SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file next to `path` for writing, and rename it to `path` if the block succeeds.
+    """Open a file next to `path` for writing, and rename it to `path` if no error is raised.
 
-    Readers never see a partial file. If the block raises an error, the old file stays unchanged. If
-    `path` is a link, the file that it links to is replaced. The new file has the mode of the old.
+    Readers never see a partial file. If the body of `with` raises an error, the old file stays
+    unchanged. If `path` is a link, the file that it links to is replaced. The new file has the
+    permissions of the old file.
 
     Examples
     --------
@@ -122,13 +123,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_stored_file(url: str) -> Iterator[BinaryIO]:
-    """Open a file for writing as `whole_file` does, at any path or URL of fsspec."""
+    """Open a file for writing as `whole_file` does, at a path or at a URL that fsspec supports."""
     filesystem, path = _place(url)
     if filesystem is None:
         with whole_file(path) as file:
             yield file
         return
-    # A unique name: two workers may write the same file at the same time.
+    # The name is unique, because two workers may write the same file at the same time.
     folder, name = path.rsplit("/", maxsplit=1)
     unfinished = f"{folder}/.{name[:KEPT]}.{uuid.uuid4().hex}.unfinished"
     try:
@@ -143,7 +144,7 @@ def whole_stored_file(url: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def stored_file(url: str) -> Iterator[BinaryIO | None]:
-    """Open a file for reading, at any path or URL of fsspec; yield None if it does not exist."""
+    """Open the file at a path or fsspec URL for reading; yield None if there is no such file."""
     filesystem, path = _place(url)
     if not (Path(path).exists() if filesystem is None else filesystem.exists(path)):
         yield None
@@ -153,7 +154,7 @@ def stored_file(url: str) -> Iterator[BinaryIO | None]:
 
 
 def why_not_written(url: str) -> str:
-    """Return why no file can be written at a path or URL; return empty text if it can.
+    """Return why no file can be written at a path or URL; if a file can be written, empty text.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def as_url(source: Any) -> str:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of fsspec for a path or URL, and the path in it.
+    """Return the fsspec file system for a path or URL, and the path in this file system.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def _place(url: str) -> tuple[Any, str]:
-    """Return what `file_system` returns, with None instead of the local file system."""
+    """Return the same as `file_system`, but None instead of the local file system."""
     if "://" not in url:
         return None, url
     filesystem, path = file_system(url)
@@ -214,8 +215,9 @@ def _place(url: str) -> tuple[Any, str]:
 def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
     r"""Return whether a path is on another machine than the root folder.
 
-    Windows contacts the machine of a path such as \\host\share\x.png, and sends it the user's name.
-    On other systems, no path is on another machine.
+    Windows contacts the machine of a path such as \\host\share\x.png and sends the user's name to
+    that machine.
+    On systems other than Windows, the result is always False.
 
     Examples
     --------
@@ -238,14 +240,15 @@ def final_path(path: str | os.PathLike[str]) -> Path:
     if target.is_symlink():
         target = Path(os.path.realpath(target))
     if target.exists() and not target.is_file():
-        raise OSError(f"{path} is not a regular file: pass a regular file or a new name.")
+        what = "a folder" if target.is_dir() else "a pipe or a device"
+        raise OSError(f"{path} is {what}: pass the name of a file on disk.")
     return target
 
 
 def check_regular(path: Path) -> None:
     """Raise if a path is a pipe or a device, because reading it could wait forever."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise OSError(f"{path} is not a regular file: pass a regular file.")
+        raise OSError(f"{path} is a pipe or a device: pass a file on disk.")
 
 
 def put_in_place(finished: Path, target: Path) -> None:
@@ -253,7 +256,7 @@ def put_in_place(finished: Path, target: Path) -> None:
     if target.exists():
         mode = stat.S_IMODE(target.stat().st_mode)
     else:
-        # An unfinished file is private. A new file has the mode that the umask allows.
+        # Only the owner can read an unfinished file. The umask sets the mode of a new file.
         umask = os.umask(0)
         os.umask(umask)
         mode = 0o666 & ~umask
@@ -262,7 +265,7 @@ def put_in_place(finished: Path, target: Path) -> None:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """Return the sha256 of a file."""
+    """Return the SHA-256 digest of a file as hexadecimal text."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -271,7 +274,7 @@ def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
     """Write a record as JSON; raise if a number is not finite."""
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     with whole_file(path) as file:
-        # UTF-8 cannot encode an unpaired surrogate: it is written as a JSON escape.
+        # UTF-8 cannot encode an unpaired surrogate, so a surrogate is written as a JSON escape.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
@@ -291,7 +294,7 @@ def parse_json(text: str) -> Any:
 
 
 def json_safe(value: Any) -> Any:
-    """Return a value in JSON types: arrays as lists, None for numbers that are not finite.
+    """Convert a value to JSON types: arrays to lists, and numbers that are not finite to None.
 
     Examples
     --------
@@ -321,28 +324,28 @@ def check_output(
 ) -> None:
     """Raise if an output file exists, is an input, has the wrong ending, or cannot be written.
 
-    With `force`, it may exist. Errors name the argument `name`. `outputs` maps other arguments of
-    the command to their output files, which must differ from `path`.
+    If `force`, the output file may exist. `name` is the name of the argument in errors. `outputs`
+    maps other arguments of the command to their output files, which must differ from `path`.
     """
     argument = {name: path}
     for other, taken in (outputs or {}).items():
         if taken is not None and path.resolve() == taken.resolve():
             problem = "are the same file"
-            raise ArgumentError({other: taken, **argument}, problem, "choose two names.")
+            raise ArgumentError({other: taken, **argument}, problem, "choose different names.")
     if path.resolve() in {given.resolve() for given in inputs if given is not None}:
         raise ArgumentError(argument, "is the input file", "choose another name.")
     if suffixes and path.suffix not in suffixes:
         endings = " or ".join(suffixes)
-        raise ArgumentError(argument, f"does not end in {endings}", "choose a name that does.")
+        raise ArgumentError(argument, f"does not end in {endings}", "pass a name with this ending.")
     if not path.parent.is_dir() and "://" not in as_url(path):
-        raise ArgumentError(argument, "is in a folder that does not exist", "create it first.")
+        raise ArgumentError(argument, "is in a folder that does not exist", "create the folder.")
     if path.is_dir():
         raise ArgumentError(argument, "is a folder", "pass the name of a file.")
     if path.exists() and not path.is_file():
-        problem, advice = "is not a regular file", "pass a regular file or a new name."
+        problem, advice = "is a pipe or a device", "pass the name of a file on disk."
         raise ArgumentError(argument, problem, advice)
     if path.exists() and not force:
-        advice = "pass {force} to replace it."
+        advice = "pass {force} to replace the file."
         raise FileThereError(argument, "already exists", advice, force=True)
     check_writable(final_path(path).parent, argument)
 
@@ -354,7 +357,7 @@ def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
     """
     if "://" in as_url(folder):
         problem = "is not a local path"
-        raise ArgumentError(argument, problem, "choose a local folder, and copy it afterwards.")
+        raise ArgumentError(argument, problem, "pass a local path, and copy the output afterwards.")
     absolute = folder.absolute()
     nearest = next(path for path in (absolute, *absolute.parents) if path.exists())
     if nearest == absolute and not nearest.is_dir():

@@ -4,8 +4,8 @@ A label is missing if it is None, NaN, NA, NaT, masked, a null of Arrow or polar
 empty or blank. The texts "NaN", "NA" and "None" are classes, unless the user lists them as texts
 that mean no label.
 
-Classes are ordered in one way: numbers by value, including text that is a whole number, then other
-text. Labels that differ only in case or blanks are different classes, and a note lists them.
+Classes are always sorted: numbers by value, including text that is a whole number, then other text.
+Labels that differ only in case or blanks are different classes, and a note lists them.
 """
 
 import re
@@ -26,7 +26,7 @@ from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
 
 NO_LABEL = -1  # the code of a row without a label
-# Maximum bytes of a cell if text is sorted in an array: one long label widens the cells of all.
+# Text with more bytes per cell is not sorted in a numpy array: one long label widens all cells.
 WIDE_TEXT = 4096
 # Text of a number. A table may have the label "1" in one row and "1.0" in another.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
@@ -68,7 +68,7 @@ class Labels:
     def values(self) -> NDArray[Any]:
         """(n_rows,) the labels, in the type of the classes.
 
-        A missing label is NaN if the classes are floats. Else it is None, in an array of objects.
+        If the classes are floats, a missing label is NaN. Else, it is None in an array of objects.
         """
         if self.labelled.all():
             return self.classes[self.codes]
@@ -81,25 +81,25 @@ class Labels:
         return Labels(self.codes[rows], self.classes)
 
     def present(self) -> "Labels":
-        """Return the same labels, without classes that have no row."""
+        """Return the same labels, without the classes that no row has."""
         return self._only(self.sizes > 0)
 
     def without(self, missing: Collection[str]) -> "Labels":
-        """Return the labels, where those whose text is in `missing` become missing labels."""
+        """Return the labels; a label whose text is in `missing` becomes a missing label."""
         texts = set(missing_texts(missing))
         return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
 
     def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
-        """Return the labels that are not in `classes`, with their numbers of rows."""
+        """Return the number of rows of each label that is not in `classes`."""
         known = {as_text(label) for label in classes.tolist()}
         sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
         return {name: size for name, size in sizes if size and name not in known}
 
     def _only(self, is_class: NDArray[np.bool_]) -> "Labels":
-        """Return the labels with some of the classes; other labels become missing labels."""
+        """Keep the classes where `is_class` is true; other labels become missing labels."""
         if is_class.all():
             return self
-        # Rows without a label have code -1, the last entry.
+        # Rows without a label have the code -1, which selects the last entry.
         place = np.append(np.where(is_class, np.cumsum(is_class) - 1, NO_LABEL), NO_LABEL)
         return Labels(place[self.codes], self.classes[is_class])
 
@@ -109,12 +109,12 @@ class Labels:
         /,
         *,
         name: str = "y",
-        advice: str = "remove the labels of these rows, or use a probe with these classes.",
+        advice: str = "set these labels to None, or use a probe fitted with these classes.",
         **mentions: object,
     ) -> "Labels":
-        """Return the labels with codes for `classes`, to which they are matched by text.
+        """Return the labels with codes for `classes`; labels are matched to classes by their text.
 
-        Raise if a label is not in `classes`. The error names the labels `name`.
+        Raise if a label is not in `classes`. In the error, `name` is the name of the labels.
         """
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
@@ -136,12 +136,12 @@ def code_labels(
     missing: Collection[str] = (),
     by_name: bool = False,
 ) -> Labels:
-    """Return a column of numbers or text as codes and classes.
+    """Return a column of labels, which are numbers or text, as codes and classes.
 
-    By default, the classes are the sorted distinct labels. Otherwise, labels are matched to
-    `classes` by their text, so 1 equals "1". Empty or blank text, and the texts in `missing`, mean
+    By default, the classes are the sorted distinct labels. If `classes` are passed, labels are
+    matched to them by text, so 1 equals "1". Empty or blank text, and the texts in `missing`, mean
     no label. With `by_name`, all labels become text: 1, 1.0 and "1" are the same class, and numbers
-    may be mixed with text. Errors name the column `name`.
+    may be mixed with text. In errors, `name` is the name of the column.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def code_labels(
     coded = coded.without(missing)
     if classes is None:
         return coded
-    advice = "list all classes in {classes}, or leave it out to use the labels that occur."
+    advice = "list all classes in {classes}, or omit this argument to use the labels that occur."
     return coded.among(check_classes(classes), name=name, advice=advice, classes=...)
 
 
@@ -171,34 +171,34 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
     if dtype.kind == "O" and classes and not isinstance(classes[0], str):
         # An object array of numbers becomes numeric, because scikit-learn requires numeric labels.
         numbers = np.array(classes)
-        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # too large: objects
+        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # objects if too large
     return Labels(codes, np.array(classes, dtype=dtype))
 
 
 def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
-    """Return the texts that mean no label as a tuple; `missing` is one text or a collection."""
+    """Return `missing`, one text or a collection of texts that mean no label, as a tuple."""
     return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
-    """Return classes that a user passed, as an array; raise unless their texts are distinct."""
-    advice = "pass each class once, in one dimension."
+    """Return classes that a user passed, as an array; raise if a name is empty or occurs twice."""
+    advice = "pass a one-dimensional list of different, non-empty classes."
     array = as_cells(classes, "classes", advice)
     check_named(array.tolist(), "classes")
     names = [as_text(label) for label in array.tolist()]
     twice = len(set(names)) < len(names)
     if twice or not all(map(str.strip, names)):
-        problem = "contains a class twice" if twice else "contains a class without a name"
+        problem = "contains a class twice" if twice else "contains a class with an empty name"
         raise ArgumentError("classes", problem, advice)
     return array
 
 
 def check_all_labelled(labels: Labels) -> None:
-    """Raise if some rows have no label; the error has their number and the first such row."""
+    """Raise if a row has no label; the error counts such rows and states which is the first."""
     without = np.flatnonzero(~labels.labelled)
     if without.size:
-        rows = f"{counted(without.size, 'row')}, first row {without[0]}"
-        raise ArgumentError("y", f"has no label in {rows}", "drop these rows before fitting.")
+        rows = f"{counted(without.size, 'row')} (the first is row {without[0]})"
+        raise ArgumentError("y", f"has no label in {rows}", "drop rows without a label.")
 
 
 def check_some_labelled(labels: Labels, advice: str, *, name: str = "y") -> None:
@@ -225,14 +225,14 @@ def label_notes(
 ) -> tuple[str, ...]:
     """Return notes on classes that may be spellings of one class, or may mean a missing label.
 
-    The phrase `missing` says where to list texts that mean no label, and the phrase `merge` says
+    The phrase `missing` states where to list texts that mean no label. The phrase `merge` states
     how to merge spellings.
 
     Examples
     --------
     >>> print(*label_notes(code_labels(["Billing", "billing", "billing", "bug"])))
     1 row has a label that may be another spelling of a class: 'billing' (2 rows) / 'Billing' (1).
-    They are different classes here: write them alike in your data if they are one.
+    If these spellings mean the same class, write them alike in your data.
     """
     found = labels.present()
     names, notes = [str(label) for label in found.classes.tolist()], []
@@ -243,18 +243,18 @@ def label_notes(
         notes.append(
             f"{n_rows} {have} a label that may be another spelling of a class: "
             f"{first_few([_spelled(names, sizes, group) for group in groups], 3, str)}. "
-            f"They are different classes here: {merge} if they are one."
+            f"If these spellings mean the same class, {merge}."
         )
     odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
         are = "is a class" if len(odd) == 1 else "are classes"
-        means = f"name such a text {missing} if it means that there is no label."
+        means = f"if such a text means that there is no label, list it {missing}."
         notes.append(f"{first_few(odd)} {are} here: {means}")
     return tuple(notes)
 
 
 def other_spellings(names: Sequence[str]) -> list[list[int]]:
-    """Return the positions of names that may be spellings of one name, in one list per name.
+    """Return groups of names that may be spellings of one name, as lists of their positions.
 
     Such names differ only in case, blanks, zero-width characters, the encoding of accents, or the
     format of a number.
@@ -271,9 +271,9 @@ def other_spellings(names: Sequence[str]) -> list[list[int]]:
 
 
 def spelling_groups(labels: Labels) -> list[list[int]]:
-    """Return the codes of classes that may be spellings of one class, in one list per class.
+    """Return groups of classes that may be spellings of one class, as lists of their codes.
 
-    The most frequent spelling comes first; equally frequent ones are in the order of the classes.
+    The most frequent spelling comes first. Equally frequent spellings are sorted as classes are.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def spelling_groups(labels: Labels) -> list[list[int]]:
 
 
 def _spelling(name: str) -> str:
-    """Return text that is the same for all spellings of a name."""
+    """Return a text that all spellings of a name have in common."""
     # Remove zero-width characters.
     seen = "".join(char for char in name if unicodedata.category(char) != "Cf")
     text = unicodedata.normalize("NFC", " ".join(seen.split()).casefold())
@@ -294,7 +294,7 @@ def _spelling(name: str) -> str:
 
 
 def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -> str:
-    """Return the spellings of one name with their numbers of rows, as text."""
+    """Return text that lists the spellings of one name with the number of rows of each spelling."""
     counts = [counted(sizes[group[0]], "row"), *(str(sizes[code]) for code in group[1:])]
     quoted = told_apart([names[code] for code in group])
     return " / ".join(f"{name} ({count})" for name, count in zip(quoted, counts, strict=True))
@@ -303,8 +303,8 @@ def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -
 def told_apart(names: Sequence[object]) -> list[str]:
     r"""Return names in quotes, so that different names look different.
 
-    A blank at an end of a name, or next to another blank, becomes an open box. Names that look the
-    same have character codes.
+    A blank at an end of a name, or next to another blank, is shown as ␣. Names that look the same
+    are shown with character codes.
 
     Examples
     --------
@@ -345,14 +345,17 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
 
 
 def check_named(cells: Iterable[Any], name: str) -> None:
-    """Raise if a cell is no label: its text contains a memory address, which differs by run."""
+    """Raise if a cell is a function or another object that is not a label (see `_name_of`)."""
     for row, cell in enumerate(cells):
         if not isinstance(cell, str | int | float):
             _name_of(cell, row, name)
 
 
 def _name_of(value: object, row: int, name: str) -> str:
-    """Return the text of a date or another object; raise if it contains a memory address."""
+    """Return a date or another object as text; raise for objects that cannot be labels.
+
+    These are functions, complex numbers, and objects whose text contains their memory address.
+    """
     text = str(value)
     if callable(value) or isinstance(value, complex) or f"{id(value):x}" in text.lower():
         problem = f"holds {text} in row {row}, which is not a label"
@@ -361,9 +364,9 @@ def _name_of(value: object, row: int, name: str) -> str:
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
-    """Raise if a label is a fraction, or if numbers and text are mixed and may not be mixed."""
+    """Raise if a label is a fraction or, unless `mixed`, if numbers and text are mixed."""
     if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
-        advice = "pass labels of one type, None for rows without a label."
+        advice = "pass only numbers or only text, and None for rows without a label."
         raise ArgumentError(name, "mixes numbers and text", advice)
     for value in values:
         if isinstance(value, float) and not value.is_integer():
@@ -378,7 +381,7 @@ def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[An
     """Return the column names of a data frame as classes; None for an array.
 
     Also return None for the default names: 0, 1, … of pandas and column_0, column_1, … of polars.
-    But if `classes` have the texts 0, 1, …, return these names.
+    But if `classes` has these texts too, return the names.
 
     Examples
     --------
@@ -405,10 +408,10 @@ def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[An
 
 
 def check_column_order(name: str, named: NDArray[Any] | None, classes: NDArray[Any]) -> None:
-    """Raise if a data frame has a column for each of these classes, but in another order."""
+    """Raise if a data frame has one column for each of `classes`, but in another order."""
     if named is None:
         return
     columns, texts = ([as_text(label) for label in names.tolist()] for names in (named, classes))
     if columns != texts and sorted(columns) == sorted(texts):
         problem = f"has its columns in another order ({first_few(columns)}) than classes"
-        raise ArgumentError(name, problem, "leave {classes} out.", classes=...)
+        raise ArgumentError(name, problem, "omit {classes}, or sort the columns.", classes=...)

@@ -23,7 +23,7 @@ class ArgumentError(ValueError):
         A dict from names to values, or one name without a value, or empty text. The message starts
         with the arguments.
     problem : str
-        What is wrong: the rest of the sentence. It may quote text of the user.
+        What is wrong: the rest of the sentence. The problem may quote text of the user.
     advice : str
         What to do. `{name}` is replaced by the argument `name` with its value in `mentions`. Other
         braces stay unchanged.
@@ -106,7 +106,7 @@ def shown(value: object) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, which is in the plural unless the number is one.
+    """Return a number and a noun, in the plural unless the number is one.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
-    """Return the first names as text, and how many more there are; `write` formats a name.
+    """Return text with the first names and the number of other names; `write` formats a name.
 
     Examples
     --------

@@ -38,8 +38,8 @@ def notebook_table(
 def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[Callback | None]:
     """Yield a function to call after each step, with one line of text.
 
-    If there is a callback, it is this function. Else a notebook shows a progress bar, which the
-    function moves and which is removed at the end. Outside of notebooks, None is yielded.
+    If `callback` is not None, the function is `callback`. Else, in a notebook, the function moves a
+    progress bar, which is removed at the end. Outside of notebooks, None is yielded.
     """
     kernel = _kernel()
     if callback is not None or kernel is None:

@@ -10,12 +10,12 @@ from twohot.base.messages import ArgumentError, counted
 
 
 def is_integer(value: object) -> bool:
-    """Return whether a value is an integer: int or numpy integer, not bool."""
+    """Return whether a value is a Python or numpy integer; a bool is not an integer."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a real number, not bool."""
+    """Return whether a value is a real number; a bool is not a number."""
     return is_integer(value) or isinstance(value, (float, np.floating))
 
 
@@ -65,7 +65,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
 
 
 def check_class_count(name: str, value: int, n_classes: int) -> int:
-    """Return `value`, a number of (super)classes; raise unless it is from 1 to `n_classes`."""
+    """Return `value`, a number of classes; raise unless it is from 1 to `n_classes`."""
     if check_count(name, value, 1) > n_classes:
         problem = f"is more than the {n_classes} classes"
         raise ArgumentError({name: value}, problem, f"pass at most {n_classes}.")
@@ -75,10 +75,10 @@ def check_class_count(name: str, value: int, n_classes: int) -> int:
 def check_penalty(
     l2: Any, ridge: Any, default_ridge: float, n_rounds: int
 ) -> tuple[str, list[float]]:
-    """Return which penalty was passed, "l2" or "ridge", and its value in each round."""
+    """Return the name of the penalty that was passed, "l2" or "ridge", and its values by round."""
     if l2 is not None and ridge is not None:
-        formula = "l2 = ridge · mean squared norm / (n_classes · total weight)"
-        advice = f"pass one of them and leave the other None ({formula})."
+        formula = "l2 = ridge · mean squared norm of the rows / (n_classes · total weight)"
+        advice = f"pass one of them, not both ({formula})."
         raise ArgumentError({"l2": l2, "ridge": ridge}, "both set the penalty", advice)
     name, given = ("ridge", ridge) if l2 is None else ("l2", l2)
     if given is None:

@@ -23,7 +23,7 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # If another module is missing, this extra would not help.
+        # If the package itself needs a missing module, the extra would not help.
         if (error.name or "").split(".", maxsplit=1)[0] != package:
             raise
         name = PACKAGES.get(package, package)
@@ -46,14 +46,14 @@ def page_templates(package: str) -> jinja2.Environment:
 
 # Memory that this process may use -----------------------------------------------------------------
 
-# Memory in bytes that every machine has. A smaller need is met without reading the limit.
+# Memory in bytes that every machine has. For smaller amounts, the limit is not read.
 SURELY_HELD = 2**29
 # Names of the limits of the address space and of the heap in the module `resource`.
 LIMITS = ("RLIMIT_AS", "RLIMIT_DATA")
 
 
 def memory_limit() -> int:
-    """Return how many bytes this process may use, on this machine or in this container.
+    """Return how many bytes of memory this process may use on this machine or in its container.
 
     Examples
     --------

@@ -14,11 +14,11 @@ BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 
-# Methods with cross-entropy are blue, and methods with a robust loss are red.
+# Methods with cross-entropy are blue, those with a robust loss red, discriminant analysis purple.
 METHOD_COLOURS = {"teacher": BLUE, "robust": VERMILION, "discriminant": "#7A5195"}
 
-# Hues of more colours: after a step of the golden section, a hue is far from all earlier hues.
-# Consecutive colours differ in lightness.
+# Each further hue is a step of the golden section from the last hue, so it is far from all earlier
+# hues. Consecutive colours differ in lightness.
 GOLDEN, LIGHTNESS, SATURATION = 0.618034, (0.36, 0.62, 0.48), 0.55
 
 
@@ -50,12 +50,12 @@ def method_colours(methods: Iterable[str]) -> dict[str, str]:
 # Dots per inch: small class names are readable, and files stay below 0.5 MB.
 DPI = 150
 
-# Metadata to omit, by file ending: else two files of the same figure would differ.
+# Metadata to omit, by file ending. With this metadata, two files of the same figure would differ.
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of this size in inches."""
+    """Return an empty figure; `width` and `height` are in inches."""
     matplotlib = load_extra("matplotlib.figure", "plot", "figures")
     return matplotlib.Figure(figsize=(width, height), layout="constrained")
 

@@ -1,4 +1,4 @@
-"""`Rows`: features as blocks of prepared rows, from any container."""
+"""Features block by block: `Rows` reads, centres and scales the rows of any container."""
 
 from twohot.rows.coordinates import Coordinates as Coordinates
 from twohot.rows.coordinates import prepare as prepare

@@ -1,7 +1,11 @@
-"""Coordinates for a fit: principal axes, or the span of the rows if there are few rows.
+"""Coordinates for a fit: along principal axes, or in the span of the rows if there are few rows.
 
-A fit returns coefficients along the axes. They are first converted to the columns of the stored
-rows. If these columns are coordinates too, a second step converts them to the user's features.
+A fit returns coefficients along the axes. A first step converts these coefficients to the columns
+of the stored rows. If the stored rows are themselves coordinates, a second step converts the
+coefficients to the user's features.
+
+A moment (K, d) is a sum of e xᵀ over rows x, where e (K,) are multipliers of the row. A kernel is a
+function of one block of rows (see `twohot.rows.rows`).
 """
 
 from dataclasses import dataclass, replace
@@ -22,24 +26,24 @@ class Coordinates:
     """Rows for a fit, their principal axes, and the conversion to the user's features."""
 
     rows: Rows  # the rows that passes read
-    axes: PrincipalAxes  # of these rows
-    # Converts coefficients to the user's features; None: the columns of `rows` are these features.
+    axes: PrincipalAxes  # of `rows`
+    # Converts coefficients on `rows` to the user's features. None: `rows` have the user's features.
     origin: "Coordinates | Span | None" = None
-    n_unused: int = 0  # number of first columns of the rows of `origin` that `rows` leave out
+    n_unused: int = 0  # `rows` omit this number of first columns of the rows of `origin`
 
     @property
     def unit_penalty(self) -> float:
-        """The `l2` that is the same penalty as ridge 1 for these rows."""
+        """The value of `l2` that is the same penalty as `ridge=1` for these rows."""
         # If all rows are zero, any penalty gives the same fit.
         square = self.axes.mean_square or 1.0
         return square / (self.rows.n_classes * self.rows.total_weight)
 
     def on_rows(self, coef: FloatArray) -> FloatArray:
-        """Convert coefficients along the axes to the columns of the rows, in a pass's precision."""
+        """Convert coefficients along the axes to the columns of the rows, in their precision."""
         return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
 
     def along_axes(self, moment: FloatArray) -> FloatArray:
-        """Convert a moment on the features of the rows to a moment along the axes."""
+        """Convert a moment on the columns of the rows to a moment along the axes."""
         return self.axes.from_rows(moment, self.rows.n_jobs)
 
     def to_features(self, coef: FloatArray) -> FloatArray:
@@ -62,7 +66,7 @@ class Coordinates:
     def leading(self, most: int | None = None) -> "Coordinates":
         """Return the same rows along their `most` leading axes only.
 
-        If the rows are stored along their axes, the result is a view of them.
+        If the rows are stored along their axes, the result is a view of these rows.
         """
         axes = self.axes.leading(intercept=self.rows.intercept, most=most)
         if axes is self.axes or self.axes.basis is not None:
@@ -72,15 +76,15 @@ class Coordinates:
         return Coordinates(rows, replace(axes, basis=None), self, n_unused)
 
     def half_whitened(self) -> "Coordinates":
-        """Return the same rows along their leading axes, half-whitened."""
+        """Return the same rows along their leading, half-whitened axes (see `principal_axes`)."""
         return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
 
     def in_axes(self, index: IntArray | None = None) -> "Coordinates":
-        """Return rows, all or those at `index`, in memory as coordinates along their axes.
+        """Return all rows, or the rows at `index`, as coordinates along their axes in memory.
 
-        They take memory for one number per row and axis. Passes over them convert no coefficients.
-        A conversion takes as long as a pass over 2 · n_features rows. So many fits on the same rows
-        are faster, unless there are many times as many rows as features.
+        The coordinates take memory for one number per row and axis. A pass over coordinates
+        converts no coefficients. A conversion takes as long as a pass over 2 · n_features rows. So
+        many fits on the same rows are faster, unless there are far more rows than features.
         """
         axes = self.axes
         if axes.basis is None:
@@ -103,10 +107,10 @@ class Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The conversion between coefficients on rows and on coordinates of their span."""
+    """Conversion between coefficients on the features and on coordinates in the rows' span."""
 
     original: Rows
-    combination: FloatArray  # (N, rank), √V U / S: the axes as combinations of the rows
+    combination: FloatArray  # (N, rank), √V U / S: each axis as a combination of the rows
 
     def to_features(self, coef: FloatArray) -> FloatArray:
         """Read the rows once and return coefficients (K, d) on the original features."""
@@ -158,18 +162,18 @@ def gram_matrix(rows: Rows) -> FloatArray:
 
 
 def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
-    """Return x · otherᵀ in float64, for the rows x of the block from `first` on. A kernel."""
+    """Return x · othersᵀ in float64, for the rows x at position `first` or later. A kernel."""
     x = block.prepared()[max(first - block.first, 0) :]
     return np.asarray(x.astype(np.float64) @ others.T)
 
 
 def combined_rows(block: Block) -> Terms:
-    """Return Σ mᵀ x in float64, (K, d); m are the row's `multipliers`, a column. A kernel."""
+    """Return Σ mᵀ x (K, d) in float64, where m is the column `multipliers`. A kernel."""
     return (block.columns["multipliers"].T @ block.prepared().astype(np.float64),)
 
 
 def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
-    """Return coordinates for these rows, no more than there are rows and features.
+    """Return coordinates for a fit on these rows: at most as many as rows, and as features.
 
     Pass `exact=False` if the axes only speed up a fit and are not part of the model.
     """
@@ -188,7 +192,7 @@ def prepare(
     exact_axes: bool = True,
     **options: Any,
 ) -> tuple[Preparation, Coordinates]:
-    """Return the preparation of rows, and the coordinates for a fit on them.
+    """Return the preparation of the rows of X, and coordinates for a fit on the prepared rows.
 
     `exact_axes` is explained at `choose_coordinates`. Other options are those of `Rows`.
     """

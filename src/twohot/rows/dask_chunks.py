@@ -1,7 +1,7 @@
 """Features in the chunks of a Dask array or frame; chunks stay on the workers.
 
 A chunk holds consecutive rows. Columns that are derived from the rows have the same chunks. Labels,
-weights and results are in memory.
+weights and results are in the memory of this process.
 """
 
 import warnings
@@ -32,18 +32,18 @@ def check_collection(X: Any) -> None:
     """Raise unless a Dask array or frame has rows of numbers, according to its metadata."""
     if getattr(X, "ndim", 0) != 2:
         problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
-        raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
+        raise ArgumentError("X", problem, "pass a two-dimensional array, one row per sample.")
     if hasattr(X, "columns"):  # a frame
         for name, dtype in X.dtypes.items():
             if getattr(dtype, "kind", "O") not in NUMBERS:
-                problem = f"has a column {str(name)!r} of {dtype}"
+                problem = f"has a column {str(name)!r} of type {dtype}"
                 raise ArgumentError("X", problem, "pass numeric columns only.")
     elif X.dtype.kind not in f"{NUMBERS}O":  # objects may turn out to be numbers
         raise ArgumentError("X", f"has dtype {X.dtype}", "pass real numbers.")
 
 
 def precision_of(X: Any) -> np.dtype[Any]:
-    """Return the precision in which rows of Dask are read: theirs if supported, else the default.
+    """Return the precision in which rows are read: their own if it is supported, else float64.
 
     A frame has the precision that can represent all of its columns.
     """
@@ -61,7 +61,7 @@ def column_here(name: str, values: Any) -> Any:
 
 
 class Chunk:
-    """Features of one chunk on a worker, with what a worker caches to read them again."""
+    """Features of one chunk on a worker, and what the worker caches for the next pass."""
 
     def __init__(self, x: Matrix) -> None:
         self.x = x
@@ -83,7 +83,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedColumn:
-    """Values of the rows, divided into the chunks of the rows."""
+    """A column with a value per row, divided into the same chunks as the rows."""
 
     tasks: Tasks
     chunks: Sequence[Handle]
@@ -98,14 +98,14 @@ class ChunkedColumn:
         return int(self.sizes.sum())
 
     def __getitem__(self, index: IntArray) -> "ChunkedColumn":
-        """Return the values of rows at ascending positions; they stay in their chunks."""
+        """Return the values of rows at ascending positions; the values stay in their chunks."""
         chosen = split_index(index, self.bounds)
         calls = [(self.chunks[number], rows) for number, rows in chosen]
         chunks = self.tasks.keep(self.tasks.run(getitem, calls)) if calls else []
         return ChunkedColumn(self.tasks, chunks, np.array([len(rows) for _, rows in chosen], int))
 
     def values(self) -> Any:
-        """Return all values in this process."""
+        """Copy all values to this process, and return them as one array."""
         return stack(self.tasks.results(self.chunks))
 
 
@@ -126,12 +126,12 @@ class ChunkedFeatures(GatheredRows):
         return np.concatenate([np.empty((0, self.shape[1]), self.dtype), *read])
 
     def take(self, index: IntArray) -> "ChunkedFeatures":
-        """Return the rows at ascending positions; they stay in their chunks."""
+        """Return the rows at ascending positions; the rows stay in their chunks."""
         return ChunkedFeatures(self.column[index], self.shape[1], self.dtype)
 
 
 def open_chunks(X: Any) -> ChunkedFeatures:
-    """Return the chunks of a Dask array or frame; workers compute them and keep them in memory."""
+    """Return the chunks of a Dask array or frame; workers keep computed chunks in memory."""
     dtype, tasks = precision_of(X), active_tasks()
     whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
     delayed = list(np.ravel(whole.to_delayed()))
@@ -139,8 +139,9 @@ def open_chunks(X: Any) -> ChunkedFeatures:
     n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
     chunks: Sequence[Handle]
     if n_bytes > tasks.room():
-        needed = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
-        warnings.warn(f"X takes {needed}: every pass computes X again.", stacklevel=6)
+        needed = f"{n_bytes / 1e9:.1f} GB, but workers have room for {tasks.room() / 1e9:.1f} GB"
+        slow = "so every pass computes X again. To avoid this, give the workers more memory."
+        warnings.warn(f"X takes {needed}, {slow}", stacklevel=6)
         sizes = np.array(whole.chunks[0])
         chunks = ReadAgain(tasks, [delayed[place] for place in np.flatnonzero(sizes)], about)
     else:
@@ -152,12 +153,12 @@ def open_chunks(X: Any) -> ChunkedFeatures:
         sizes = np.array(found, dtype=np.intp)
         chunks = [made[place] for place in np.flatnonzero(sizes)]
     if not sizes.any():
-        raise ArgumentError("X", "has no rows", "pass at least one.")
+        raise ArgumentError("X", "has no rows", "pass at least one row.")
     return ChunkedFeatures(ChunkedColumn(tasks, chunks, sizes[sizes > 0]), X.shape[1], dtype)
 
 
 class ReadAgain(Sequence[Handle]):
-    """Chunks of features that are computed at every access, because memory cannot hold them."""
+    """Chunks of features that are computed at every access, because they exceed the memory."""
 
     def __init__(self, tasks: Tasks, delayed: Sequence[Any], about: tuple[Any, ...]) -> None:
         self._tasks, self._delayed, self._about = tasks, delayed, about
@@ -171,10 +172,10 @@ class ReadAgain(Sequence[Handle]):
 
 
 def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:
-    """Return the number of each chunk that has rows of `index`, and their positions in the chunk.
+    """Split row numbers by chunk: return pairs of a chunk number and of positions in this chunk.
 
-    `index` contains ascending row numbers. `bounds` contains the first row of each chunk, then the
-    number of rows.
+    Chunks without such rows are omitted. `index` contains ascending row numbers. `bounds` contains
+    the first row of each chunk, then the number of rows.
 
     Examples
     --------
@@ -182,7 +183,7 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
     [(0, array([0, 2])), (2, array([1]))]
     """
     if np.any(np.diff(index) < 0):
-        raise ValueError("rows of chunks must be in ascending order")
+        raise ValueError("row numbers of chunked features must be in ascending order")
     places = np.searchsorted(index, bounds)
     return [
         (number, index[first:end] - bounds[number])
@@ -197,13 +198,13 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
 def as_rows(chunk: Any, dtype: np.dtype[Any], n_features: int, number: int) -> Chunk:
     """Return an array or frame as a `Chunk`; raise if its type or shape is wrong.
 
-    Dask does not check them.
+    Dask does not check the type and the shape of a chunk.
     """
     rows, where = np.asanyarray(chunk), f" in chunk {number}"
     check_real("X", rows, where)
     if rows.ndim != 2 or rows.shape[1] != n_features:
-        problem = f"has {counted(n_features, 'column')}, but shape {rows.shape}{where}"
-        raise ArgumentError("X", problem, "make all chunks with the same columns.")
+        problem = f"has {counted(n_features, 'column')}, but chunk {number} has shape {rows.shape}"
+        raise ArgumentError("X", problem, "give all chunks the same columns.")
     return Chunk(np.ascontiguousarray(rows, dtype=dtype))
 
 

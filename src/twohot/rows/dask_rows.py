@@ -1,8 +1,9 @@
 """Rows in the chunks of a Dask array: workers run kernels on chunks and return sums.
 
-A worker reads its chunk block by block, like an array in memory. Workers add the sums of several
-chunks, so that this process receives a single sum. Columns that are derived from rows stay on the
-worker of the chunk. Labels and weights are sent once.
+A kernel is a function of one block of rows (see `twohot.rows.rows`). A worker reads its chunk block
+by block, like an array in memory. Workers add the sums of several chunks, so that this process
+receives a single sum. Columns that are derived from rows stay on the worker of the chunk. Labels
+and weights are sent once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,10 +34,10 @@ Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class ChunkSum:
-    """The sums of a kernel's terms over one or several chunks."""
+    """The sums of a kernel's terms, which are arrays, over one or several chunks."""
 
     terms: Terms  # in float64
-    row_products: int
+    row_products: int  # number of products with dense matrices, times rows
     dtypes: Sequence[np.dtype[Any]] = ()  # dtypes of the terms of a block
 
 
@@ -56,7 +57,7 @@ def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
 
 
 def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
-    """Return the sums of a kernel's terms over the blocks of a chunk, by groups of rows."""
+    """Return the sums of a kernel's terms over the blocks of a chunk, for each group of rows."""
     with _opened(place, *where) as (rows, (n_groups, *shared)):
         before = rows.n_row_products
         terms = rows.sum_groups(kernel, n_groups, *shared)
@@ -64,27 +65,27 @@ def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
 
 
 def add_sums(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sums over the chunks of several sums."""
+    """Add the sums of several chunks."""
     terms = tuple(np.sum(term, axis=0) for term in zip(*(each.terms for each in sums), strict=True))
     return ChunkSum(terms, sum(each.row_products for each in sums), sums[0].dtypes)
 
 
 def add_up(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sums over all chunks, in the kernel's precision, so that fewer bytes are sent."""
+    """Add the sums of all chunks in the kernel's precision, so that fewer bytes are sent."""
     total = add_sums(sums)
     pairs = zip(total.terms, total.dtypes, strict=True)
     return ChunkSum(tuple(np.asarray(t, dtype=dtype) for t, dtype in pairs), total.row_products)
 
 
 def map_chunk(kernel: Kernel, place: Place, *where: Any) -> list[tuple[Any, int]]:
-    """Return for each block of a chunk the kernel's result and the row products that it took."""
+    """Return the kernel's result, and its number of row products, for each block of a chunk."""
     with _opened(place, *where) as (rows, shared), one_blas_thread():
         blocks = map(rows.block, range(rows.n_blocks))
         return [run_kernel(kernel, block, shared) for block in blocks]
 
 
 def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
-    """Return the kernel's results for the rows of a chunk, and the row products that they took."""
+    """Return the kernel's results for the rows of a chunk, and its number of row products."""
     results, row_products = zip(*map_chunk(kernel, place, *where), strict=True)
     return stack(list(results)), sum(row_products)
 
@@ -100,7 +101,7 @@ def _opened(
 ) -> Iterator[tuple[Rows, tuple[Any, ...]]]:
     """Yield the rows of a chunk with their columns, and the shared arguments of a kernel.
 
-    Errors name the chunk.
+    An error inside the context states the number of the chunk.
     """
     number, first = place
     try:
@@ -118,8 +119,8 @@ def _opened(
         raise ChunkError(f"chunk {number} ({rows_of}) failed: {error!r}") from error
 
 
-# Number of sums that one task adds. With more sums, a task waits for more chunks. With fewer, there
-# are more levels of tasks.
+# Number of sums that one task adds. With more sums, a task waits for more chunks. With fewer sums,
+# there are more levels of tasks.
 FAN_IN = 8
 # Maximum number of chunks whose results are in this process at once.
 CHUNKS_AHEAD = 4
@@ -145,15 +146,15 @@ class DaskRows(Rows):
             self._chunked[WEIGHTS] = self._in_chunks(self.weights)
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
-        """Return for each term that a kernel returns its sum over all blocks, in float64."""
+        """Return the sum over all blocks, in float64, of each term that a kernel returns."""
         return self._add_up(self._run(sum_chunk, kernel, shared))
 
     def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
-        """Return sums of terms over all blocks, in float64; each sum has one row per group."""
+        """Return the sums of a kernel's terms over each group of rows, in float64."""
         return self._add_up(self._run(sum_groups_of_chunk, kernel, (n_groups, *shared)))
 
     def _add_up(self, sums: list[Handle]) -> Terms:
-        """Return the sums over all chunks; workers add those of chunks in a tree of tasks."""
+        """Return the sums over all chunks; workers add the sums of chunks in a tree of tasks."""
         level = sums
         while len(level) > FAN_IN:
             groups = [(level[first : first + FAN_IN],) for first in range(0, len(level), FAN_IN)]
@@ -172,12 +173,12 @@ class DaskRows(Rows):
                 yield from self._counted(results)
 
     def attach(self, name: str, values: Matrix | ChunkedColumn) -> None:
-        """Store a column with one value, or one row of values, per row."""
+        """Store a column: one value, or one row of values, for each row of features."""
         self.columns[name] = values
         self._chunked[name] = self._in_chunks(values)
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Store what a kernel returns for each row, on the worker of the row."""
+        """Store the result of a kernel for each row, on the worker that has the row."""
         made = self.tasks.keep(self._run(derive_chunk, kernel, shared))
         counts = self.tasks.run(getitem, [(handle, 1) for handle in made])
         self.n_row_products += sum(self.tasks.results(counts))
@@ -185,7 +186,7 @@ class DaskRows(Rows):
         self.attach(name, ChunkedColumn(self.tasks, chunks, self.X.column.sizes))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> Rows:
-        """Return the rows at ascending positions; they stay on their workers."""
+        """Return the rows at ascending positions; the rows stay on their workers."""
         prepared = self.preparation if preparation is None else preparation
         return self._like(DaskRows, self.X.take(index), prepared, index)
 
@@ -208,7 +209,7 @@ class DaskRows(Rows):
     def _run(
         self, task: Kernel, kernel: Kernel, shared: tuple[Any, ...], numbers: range | None = None
     ) -> list[Handle]:
-        """Run a task on the chunks of these numbers, or on all chunks, with their columns."""
+        """Run a task on the chunks at `numbers`, by default all chunks, and on their columns."""
         sent, names = [self._send(value) for value in shared], list(self._chunked)
         x = self.X.column
         calls = []
@@ -219,7 +220,7 @@ class DaskRows(Rows):
         return self.tasks.run(task, calls)
 
     def _send(self, value: Any) -> Any:
-        """Return a handle of a shared argument; small values are returned and sent with tasks."""
+        """Return a handle to a shared argument, or the argument itself if it is small."""
         if isinstance(value, int | float | str | tuple | np.dtype | None):
             return value
         for known, handle in self._shared:
@@ -236,9 +237,9 @@ class DaskRows(Rows):
 def map_lazily(
     X: Any, kernel: Kernel, shared: tuple[Any, ...], like: NDArray[Any], options: dict[str, Any]
 ) -> Any:
-    """Return a lazy Dask array of what a kernel returns for each row of X.
+    """Return a lazy Dask array of the results of a kernel for the rows of X.
 
-    `like` is an array of the same type and shape with zero rows.
+    `like` is the result for zero rows: an array with the type and the columns of the results.
     """
     array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
     whole = array.rechunk({1: -1})
@@ -269,5 +270,5 @@ def map_rows_of_chunk(
     like: NDArray[Any],
     options: dict[str, Any],
 ) -> NDArray[Any]:
-    """Return what a kernel returns for the rows of a chunk."""
+    """Return the results of a kernel for the rows of a chunk."""
     return np.concatenate([like, *Rows(chunk, **options).map(kernel, *shared)])

@@ -1,7 +1,7 @@
 """Run tasks with Dask: on a cluster if a client is active, else in threads or processes.
 
-The result of a task stays where it was computed. A handle refers to a result: it is a future of the
-cluster, or a delayed object. Handles can be arguments of other tasks.
+The result of a task stays where it was computed. A handle refers to a result: a handle is a future
+of the cluster, or a delayed object of Dask. Handles can be arguments of other tasks.
 """
 
 import pkgutil
@@ -26,7 +26,7 @@ class ClusterLostError(ArgumentError):
 
 
 def cluster_lost(address: str, cause: str) -> ClusterLostError:
-    """Return the error for a lost cluster, which says how to resume.
+    """Return the error for a lost cluster; its message states how to resume.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def cluster_lost(address: str, cause: str) -> ClusterLostError:
 
 
 def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterLostError:
-    """Return the error of a lost cluster, which says how to resume from the checkpoint `path`."""
+    """Return the error for a lost cluster; its message states how to resume from `path`."""
     kept = "finished steps are stored there" if is_kept else "no step was finished"
     advice = f"start a cluster and run this again with {{checkpoint}} to resume: {kept}."
     return ClusterLostError("", error.problem, advice, checkpoint=path)
@@ -61,7 +61,7 @@ FEATURE_SHARE = 0.6
 
 
 class Tasks:
-    """Runs tasks in threads or processes of this machine, depending on Dask's configuration."""
+    """Tasks in threads or processes of this machine; Dask's configuration determines which."""
 
     def __init__(self) -> None:
         self._dask = load_extra("dask", "dask", "Dask arrays and frames")
@@ -97,7 +97,7 @@ class Tasks:
 
     @contextmanager
     def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
-        """In this context, make errors name the chunk that failed; there is a handle per chunk."""
+        """In this context, errors name the chunk that failed; `handles` has a handle per chunk."""
         try:
             yield
         except (ArgumentError, ChunkError):
@@ -110,7 +110,7 @@ class Tasks:
 
 
 class ClusterTasks(Tasks):
-    """Runs tasks on the workers of a cluster."""
+    """Tasks on the workers of a cluster."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -118,7 +118,7 @@ class ClusterTasks(Tasks):
         check_workers(client)
 
     def share(self, value: Any) -> Any:
-        """Return a future of the value; if a worker is lost, Dask can make it again by a task."""
+        """Return a future of the value, as the result of a task that Dask can run again."""
         return self.run(_same, [(value,)])[0]
 
     def room(self) -> float:
@@ -134,7 +134,7 @@ class ClusterTasks(Tasks):
             return list(self.client.compute(list(delayed)))
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Return one future per call; the scheduler recomputes results lost with a worker."""
+        """Return one future per call; if a worker is lost, other workers repeat its calls."""
         name = f"twohot-{function.__name__.strip('_')}"
         with self._reaching_workers(), warnings.catch_warnings():
             # Ignore the warning about large arguments: coefficients of many classes are large.
@@ -174,7 +174,7 @@ def _same(value: Any) -> Any:
 
 
 def active_tasks() -> Tasks:
-    """Return the tasks of the active cluster, or of this machine."""
+    """Return `ClusterTasks` of the active cluster; without a cluster, `Tasks` of this machine."""
     try:
         client = import_module("distributed").get_client()
     except (ImportError, ValueError):  # no cluster package, or no active client
@@ -183,7 +183,7 @@ def active_tasks() -> Tasks:
 
 
 def check_workers(client: Any) -> None:
-    """Raise if a worker has no twohot, or another version of it."""
+    """Raise if a worker does not have the version of twohot that this process has."""
     ours = pkgutil.resolve_name("twohot:__version__")
     found = client.run(pkgutil.resolve_name, "twohot:__version__", on_error="return")
     for worker, version in found.items():

@@ -1,6 +1,7 @@
 """Open a matrix of any container as `Rows`, and check its rows before a fit.
 
-Only this module distinguishes containers. Every other module uses `Rows`.
+Only this module distinguishes containers. Every other module uses `Rows`. A kernel is a function of
+one block of rows (see `twohot.rows.rows`).
 """
 
 import warnings
@@ -51,7 +52,7 @@ def open_features(X: Any) -> Matrix:
     """Return features of Dask or a store as a matrix that `Rows` can read.
 
     Other features are returned unchanged. Dask's workers compute and keep their chunks. If there
-    are fewer rows than columns, this process loads the rows, because a fit needs them here.
+    are fewer rows than columns, this process loads all rows to compute their Gram matrix.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X[X.index]
@@ -62,13 +63,13 @@ def open_features(X: Any) -> Matrix:
 
 
 def are_far_apart(X: Matrix) -> bool:
-    """Return whether a selection of single rows is slow: X is read in parts, or by workers."""
+    """Return whether it is slow to read single rows, because X is read in parts or by workers."""
     stored = X.X if isinstance(X, SelectedRows) else X
     return isinstance(stored, PartedRows | ChunkedFeatures)
 
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
-    """Return X as `Rows` or a subclass that reads its container; options are those of `Rows`."""
+    """Return X as `Rows`, or as `DaskRows` for chunks; the options are those of `Rows`."""
     if isinstance(X, SelectedRows) and isinstance(X.X, ChunkedFeatures):
         X = X.X.take(X.index)
     if isinstance(X, ChunkedFeatures):
@@ -77,10 +78,10 @@ def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any)
 
 
 def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options: Any) -> Any:
-    """Return what a kernel returns for each row of X, as an array; for Dask, as a lazy array.
+    """Return an array of the results of a kernel for the rows of X; for Dask, a lazy array.
 
-    Rows are not prepared. `like` is an array of the same type and shape with zero rows. Options are
-    those of `Rows`.
+    The kernel gets rows as they are stored. `like` is the result for zero rows: an array with the
+    type and the columns of the results. The options are those of `Rows`.
     """
     if is_dask(X):
         return map_lazily(X, kernel, shared, like, options | {"n_jobs": 1})
@@ -96,16 +97,16 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
 # nearer to the mean than this error counts as equal to the mean, because scaling to unit norm would
 # amplify the error.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
-# A common offset is large if it is this many times the differences. A smaller offset costs at most
-# one digit. Subtracting it would make a pass take half as long again.
+# An offset of all rows is large if it is this many times the distances between rows. A smaller
+# offset costs at most one digit. To subtract it would make a pass 50 % slower.
 LARGE_OFFSET = 8.0
-# Minimum factors between the norm of the rows and the largest or smallest float. They keep norms
-# and sums of many products from overflow and underflow.
+# Minimum factors between the norm of the rows and the largest or smallest float. These factors
+# prevent overflow and underflow of norms and of sums of many products.
 NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
 
 
 def large_offset(few: Matrix) -> FloatArray:
-    """Return the median of each column of a few rows; zero for a median that is not large.
+    """Return the offset that rows have in common: each column's median, or 0 if it is not large.
 
     Examples
     --------
@@ -125,8 +126,8 @@ class Outlier:
     """A row so far from the other rows that rounding makes the other rows equal."""
 
     name: object  # name or position of the row
-    norm: float
-    usual: float  # median norm of the rows
+    norm: float  # distance of the row from the offset, which is its norm if the offset is zero
+    usual: float  # median of this distance over rows
 
     def __str__(self) -> str:
         return f"row {self.name} of norm {self.norm:.1g}; the median norm is {self.usual:.1g}"
@@ -144,11 +145,12 @@ def check_size(
     if size == 0 or least < size < most:
         return
     which = "rows" if outlier is None else f"row {outlier.name}"
-    problem = f"has {which} of norm {size:.1g}; a fit in {limits.dtype} needs {least:.0e} to"
+    needs = f"a fit in {limits.dtype} needs norms of {least:.0e} to {most:.0e}"
+    problem = f"has {which} of norm {size:.1g}; {needs}"
     advice = "multiply X by a constant." if outlier is None else CORRECT_ROW
     if not normalize and outlier is None:
         advice = "multiply X by a constant, or pass {normalize}, which removes the scale."
-    raise ArgumentError("X", f"{problem} {most:.0e}", advice, normalize=True)
+    raise ArgumentError("X", problem, advice, normalize=True)
 
 
 def safe_norm(vector: FloatArray) -> float:
@@ -170,7 +172,7 @@ _names: ContextVar[tuple[Matrix, Any]] = ContextVar("names", default=(None, None
 
 @contextmanager
 def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
-    """In this context, make warnings and errors name rows of X by these names, not positions."""
+    """In this context, warnings and errors contain the names of rows of X, not positions."""
     before = _names.set((X, names))
     try:
         yield
@@ -233,7 +235,7 @@ def _indistinguishable(
         problem = f"has {outlier}. {stored} cannot distinguish the other rows"
         return ArgumentError("X", problem, CORRECT_ROW)
     problem = f"has rows that differ from their mean (norm {safe_norm(mean):.1g}) by {size:.1g}"
-    advice = "subtract a common offset before you store them, or store them in a wider type."
+    advice = "subtract a common offset before you store the rows, or store them in a wider type."
     return ArgumentError("X", f"{problem}, which {stored} cannot represent", advice)
 
 
@@ -243,9 +245,9 @@ def _outlier(
     """Return a row that is so distant that it determines the mean; None if there is none.
 
     If the mean that centres the rows includes such a row, the centred other rows are nearly equal.
-    `distances` are the sorted distances of a few rows from the offset. `shift` is the mean minus
-    the offset. If it is shorter than the median distance, there is no such row, and the rows are
-    not read.
+    `offset` is the result of `large_offset`. `distances` are the sorted distances of a few rows
+    from `offset`. `shift` is the mean minus `offset`. If `shift` is shorter than the median
+    distance, there is no such row, and the rows are not read.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
@@ -276,14 +278,14 @@ def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
 
 
 def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
-    """Return the distances of rows from an offset."""
+    """Return the distance of each row from an offset."""
     dense = x.toarray() if sp.issparse(x) else np.asarray(x)
     with np.errstate(over="ignore", invalid="ignore"):  # another check finds NaN and infinity
         return row_norms(dense.astype(np.float64) - offset)
 
 
 def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:
-    """Return Σ v (x - offset), and Σ |x - offset| over a few rows. A kernel."""
+    """Return Σ v (x - offset) with weights v, and Σ |x - offset| over the rows `few`. A kernel."""
     x, weights = block.x, block.weights
     # If the sum is finite, all values are finite. An infinite sum may be an overflow: check values.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -45,8 +45,8 @@ def widen(rows: NDArray[np.float16], out: NDArray[np.float32]) -> None:
     out *= BIAS
 
 
-# In this range, squares of norms neither overflow nor lose digits in float64. If a norm is outside,
-# the row is first divided by a power of two.
+# In this range, squares of norms neither overflow nor lose digits in float64. If the norm of a row
+# is outside this range, the row is first divided by a power of two.
 SAFE_NORMS = (1e-140, 1e140)
 
 
@@ -56,7 +56,7 @@ class Preparation:
 
     mean: FloatArray | None  # subtracted from every row; None: rows are not centred
     normalize: bool  # whether rows are then divided by their norm; a zero row stays zero
-    mean_error: float = 0.0  # norm of the mean's rounding error; shorter centred rows become zero
+    mean_error: float = 0.0  # norm of the rounding error of `mean`; shorter rows become zero
 
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
         """Return 1/‖row‖ as a column; 0 for a row that equals the mean up to rounding."""
@@ -87,7 +87,7 @@ class Preparation:
         return out
 
 
-# Rows stay as stored.
+# The preparation that leaves rows as they are stored.
 AS_THEY_ARE = Preparation(None, normalize=False)
 
 

@@ -2,9 +2,9 @@
 
 Let XᵀX/N = Q diag(variances) Qᵀ be the second moment. The axes are the columns of Q. Along them,
 the curvature of the objective is nearly diagonal. Coefficients c along the axes are W = c Qᵀ on the
-features, and a moment M on the features is M Q along the axes. An intercept has its own axis. The
-leading axes have the largest variances. If there are many features, only these are computed, and
-the variances along all other axes are assumed to be equal.
+features. A moment M (K, d), a sum of e xᵀ over rows x, is M Q along the axes. An intercept has its
+own axis. The leading axes have the largest variances. If there are many features, only the leading
+axes are computed, and the variances along all other axes are assumed to be equal.
 
 Each axis may have a scale s. Rows along the axes are then X Q diag(s), and W = c diag(s) Qᵀ, so
 that a penalty on c weighs some directions more than others. m half-whitened axes have
@@ -12,7 +12,9 @@ that a penalty on c weighs some directions more than others. m half-whitened axe
     s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),      m at most LEADING_AXES.
 
 On a logarithmic scale, this is halfway between the original rows and rows with equal variance along
-all axes. It helps because directions that separate classes often have small variances.
+all axes. Half-whitening helps because directions that separate classes often have small variances.
+
+A kernel is a function of one block of rows (see `twohot.rows.rows`).
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +31,7 @@ from twohot.rows.threads import map_on_cores
 
 # Orthonormal bases of the features: stored in full, or as a block reflection ----------------------
 # A conversion with d axes takes a product with a d × d matrix. A block reflection is cheaper if
-# only the leading m axes A are given, and the other axes may be any axes orthogonal to them. Let
+# only the leading m axes A are given, and the other axes may be any axes orthogonal to A. Let
 # U S Yᵀ be the singular value decomposition of the last m rows of A. Then
 #
 #     F = (A Y + E U) (1 + S)^(-1/2),     FᵀF = 2 I,     E the last m columns of I,
@@ -37,13 +39,13 @@ from twohot.rows.threads import map_on_cores
 #
 # (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are stored.
 
-# Number of classes that one thread converts at once; half as many take a quarter more time.
+# Number of classes that one thread converts at once. Half this number takes a quarter more time.
 CHUNK_CLASSES = 64
 
-# Number of subspace iterations of `leading_axes`, and the fraction of extra axes in them. On image
-# features, the first nine tenths of the axes are then exact to four digits. The last tenth is
-# arbitrary, because its variances are nearly equal. If the variance along one direction is 100,000
-# times the other variances, the other axes are less exact, and a fit takes more passes.
+# Number of subspace iterations of `leading_axes`, and the fraction of extra axes that they use.
+# On image features, the first nine tenths of the axes are then exact to four digits. The last tenth
+# is arbitrary, because its variances are nearly equal. If the variance along one direction is
+# 100,000 times the other variances, the other axes are less exact, and a fit takes more passes.
 ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
@@ -116,8 +118,8 @@ def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
 def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a second moment, ascending, and their eigenvectors.
 
-    The method is subspace iteration from a fixed start. It takes a few products in float32, and a
-    last one in the precision of the moment.
+    The method is subspace iteration from a fixed start. It computes a few products in float32, and
+    the last product in the precision of the moment.
     """
     n_tried = min(n_axes + int(n_axes * OVERSAMPLED), len(moment))
     start = np.random.default_rng(0).standard_normal((len(moment), n_tried))
@@ -133,7 +135,7 @@ def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArra
 
 
 def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
-    """Return left @ right, computed in blocks of rows, equal for any number of threads."""
+    """Return left @ right by blocks of rows; the result is the same for any number of threads."""
 
     def chunk(number: int) -> FloatArray:
         return np.asarray(left[number * CHUNK_CLASSES : (number + 1) * CHUNK_CLASSES] @ right)
@@ -147,10 +149,12 @@ def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
 MOMENT_ROWS = 10_000
 
 # Number of axes for the comparison of probes. With 512 of 2048 axes, the same probe was chosen as
-# with all axes. With 256 axes, its accuracy was up to 0.7 points lower. The last fit uses all axes.
+# with all axes. With 256 axes, its accuracy was up to 0.7 percentage points lower. The final fit
+# uses all axes.
 LEADING_AXES = 512
 
-# If there are more features, only the leading axes are computed: all axes would take 20 passes.
+# If there are more features, only the leading axes are computed. To compute all axes would take as
+# long as 20 passes.
 WIDE = 1024
 
 # Number of axes and of sampled rows if there are many features and axes only speed up a fit. On
@@ -175,7 +179,7 @@ class PrincipalAxes:
     mean_row: FloatArray  # (m,), mean of the rows along each axis
     mean_square: float  # mean squared norm of the rows, without the intercept
     scale: FloatArray | None = None  # (m,), factor of each axis; None: all are one
-    floor: float | None = None  # what half-whitening adds to variances; None: by these axes
+    floor: float | None = None  # number that half-whitening adds to variances; None: not fixed yet
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Convert coefficients along the axes to coefficients on the features of the rows."""
@@ -195,13 +199,13 @@ class PrincipalAxes:
         return along if self.scale is None else along / self.scale
 
     def extend(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients (K, m): zeros, then the given ones, along the leading axes."""
+        """Return coefficients (K, m): `coef` for the last axes, and zero for the others."""
         return np.pad(coef, ((0, 0), (len(self.variances) - coef.shape[1], 0)))
 
     def reading(self, *, intercept: bool) -> FloatArray:
         """Return the matrix (d, m) that converts prepared rows to coordinates along the axes.
 
-        Neither d nor m counts an intercept.
+        Here, d and m do not count an intercept.
         """
         basis = self._columns(0)
         scaled = basis if self.scale is None else basis * self.scale
@@ -236,7 +240,7 @@ class PrincipalAxes:
         return axes.scaled_by(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
-        """Return the axes times a power of two, so that rows along them have a norm near one.
+        """Return the axes times a power of two, so that coordinates have a norm near one.
 
         Fits are then identical to the last bit if all rows are multiplied by a power of two.
         """
@@ -249,7 +253,7 @@ class PrincipalAxes:
         return replace(self.scaled_by(scale, self.mean_square * factor**2), floor=floor)
 
     def scaled_by(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
-        """Return each axis times its scale; `mean_square` is that of the rows along these axes."""
+        """Return each axis times its scale; `mean_square` is for coordinates along these axes."""
         return replace(
             self,
             variances=self.variances * scale**2,
@@ -264,7 +268,7 @@ class PrincipalAxes:
         return np.eye(n_axes)[:, first:] if self.basis is None else self.basis.columns(first)
 
     def _first(self, most: int | None, *, intercept: bool) -> int:
-        """Return the first axis to keep: among the last `most`, with variance above rounding."""
+        """Return the position of the first of the `most` last axes that is not rounding error."""
         n_axes = len(self.variances) - intercept
         rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
         n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))
@@ -305,14 +309,14 @@ def measure_axes(rows: Rows, *, exact: bool = True) -> PrincipalAxes:
 
 
 def _whole_moment(rows: Rows) -> Terms:
-    """Return Σ v x, Σ v ‖x‖² and the second moment; v are weights. Sums are over blocks."""
+    """Return Σ v x and Σ v ‖x‖² with weights v, and the second moment, as sums over blocks."""
     one_in = max(1, rows.n_samples // MOMENT_ROWS)
     total, square, moment, sampled_weight = rows.sum(moment_terms, RANGE // one_in)
     return total, square, moment / max(float(sampled_weight), 1.0)
 
 
 def _sampled_moment(rows: Rows) -> Terms:
-    """Return the same, with the second moment as one product of all sampled rows.
+    """Return the same as `_whole_moment`; the second moment is one product of sampled rows.
 
     Adding one moment per block would take longer. The moment has the precision of the rows.
     """

@@ -1,15 +1,16 @@
-"""Rows of features and the passes over them.
+"""Rows of features, and passes over the rows.
 
 A block holds consecutive rows. A kernel is a function of a block and of small shared arrays. All
 code that reads rows is a kernel:
 
     rows.sum(kernel, *shared)            Σ over blocks, in float64, in the order of the blocks
-    rows.sum_groups(kernel, n, *shared)  the same, one sum for each of n groups of rows
+    rows.sum_groups(kernel, n, *shared)  one such sum for each of n groups of rows
     rows.map(kernel, *shared)            one result per block, in order
     rows.derive(name, kernel, *shared)   one result per row, stored as a column of the rows
 
-Sums are identical to the last bit for any number of threads. `Rows` counts its products with dense
-matrices. A pass is two such products over all rows.
+The sums are identical to the last bit for any number of threads. The arrays that a kernel returns
+for a sum are its terms. `Rows` counts products of rows with dense matrices. A pass is two such
+products over all rows.
 
 A subclass of `Rows` can override `map` to read another container; see `twohot.rows.open`.
 """
@@ -40,8 +41,8 @@ class Block:
 
         z_i = s_i (x_i · w),        Σ_i e_i (s_i x_i) = Σ_i (s_i e_i) x_i.
 
-    A kernel must not modify the arrays. They are cached, or they are buffers that the same thread
-    reuses for its next block.
+    Here, w are coefficients, and e are multipliers. A kernel must not modify the arrays of a block:
+    they are cached, or the same thread reuses them as buffers for its next block.
     """
 
     first: int  # position of the first row
@@ -103,11 +104,11 @@ Terms: TypeAlias = tuple[FloatArray, ...]
 # Rows times features of a block. A block is large enough for efficient matrix products, and adding
 # its sums is cheap. It is small enough (2 MB in float32) to stay in cache during a pass. With
 # blocks of half the size, a pass took 6 % longer for 2048 features, and equally long for 512. On
-# busy cores, it took a sixth longer for both.
+# busy cores, a pass took a sixth longer for both numbers of features.
 BLOCK_ENTRIES = 2**19
 LEAST_BLOCK_ROWS = 64
 # Minimum rows of a block if there are thousands of classes. Adding the K × d sums of a block takes
-# as long as the products of 64 rows. With 256 rows, it adds a quarter to the time of the products.
+# as long as the products of 64 rows. With 256 rows, the sums take a quarter of the products' time.
 LEAST_CLASS_ROWS = 256
 
 # A fit reads its rows many times. If the prepared rows take at most this many bytes, they are
@@ -153,14 +154,14 @@ class Rows:
         self.options |= {"keep_small": keep_small, "block_rows": block_rows}
         self.block_rows = block_rows or _suited_rows(self.n_samples, self.n_columns, n_classes)
         self.n_blocks = -(-self.n_samples // self.block_rows)
-        # Rows that are stored as a pass needs them are not copied.
+        # Rows that are stored in the form that a pass needs are not copied.
         self._is_prepared = (
             preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
         )
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
         self._caches_rows = keep_small and n_bytes <= KEPT_BYTES
         self._cached: dict[int, FloatArray] = {}  # prepared rows by number of block
-        self._scales: dict[int, FloatArray] = {}  # else 1/norm by number of block
+        self._scales: dict[int, FloatArray] = {}  # 1/norm of other rows by number of block
         self._buffers = threading.local()
         self.n_row_products = 0  # number of products with dense matrices so far, times rows
         self.first_row = 0  # position of the first row, if these are the rows of a chunk
@@ -171,7 +172,7 @@ class Rows:
         return float(self.n_row_products / (2 * self.n_samples))
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
-        """Return for each term that a kernel returns its sum over all blocks, in float64."""
+        """Return the sum over all blocks, in float64, of each term that a kernel returns."""
         results = self.map(kernel, *shared)
         total = tuple(np.array(term, dtype=np.float64) for term in next(results))
         for terms in results:
@@ -180,10 +181,10 @@ class Rows:
         return total
 
     def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
-        """Return sums of terms over all blocks, in float64; each sum has one row per group.
+        """Return the sums of a kernel's terms over each group of rows, in float64.
 
-        The kernel returns the numbers of the groups that occur in its block, then terms with one
-        row for each of these groups.
+        A sum has one row per group. The kernel returns the numbers of the groups that occur in its
+        block, then terms with one row for each of these groups.
         """
         total: Terms = ()
         for groups, *terms in self.map(kernel, *shared):
@@ -193,7 +194,7 @@ class Rows:
         return total
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield the result of a kernel for each block, in order; hold at most two per thread."""
+        """Yield a kernel's result for each block, in order; hold at most two results per thread."""
 
         def run(number: int) -> tuple[Any, int]:
             return run_kernel(kernel, self.block(number), shared)
@@ -206,7 +207,7 @@ class Rows:
             yield result
 
     def attach(self, name: str, values: Matrix) -> None:
-        """Store a column with one value, or one row of values, per row.
+        """Store a column: one value, or one row of values, for each row of features.
 
         A kernel finds the values of its block in `block.columns[name]`. A column of the same name
         is replaced.
@@ -214,16 +215,16 @@ class Rows:
         self.columns[name] = values
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Store what a kernel returns for each row as the column `name`."""
+        """Store the result of a kernel for each row as the column `name`."""
         self.attach(name, stack(list(self.map(kernel, *shared))))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> "Rows":
-        """Return the rows at these positions, without a copy; `preparation` replaces theirs."""
+        """Return the rows at these positions without a copy, with another preparation if passed."""
         prepared = self.preparation if preparation is None else preparation
         return self._like(type(self), SelectedRows(self.X, index), prepared, index)
 
     def in_memory(self, index: IntArray) -> "Rows":
-        """Return the rows at these positions in memory, already prepared."""
+        """Return a prepared copy, in memory, of the rows at these positions."""
         prepared = stack(list(self.take(index).map(copy_prepared, self.dtype)))
         return self._like(Rows, prepared, AS_THEY_ARE, index)
 
@@ -233,14 +234,14 @@ class Rows:
         return self._like(Rows, rotated, AS_THEY_ARE, np.arange(self.n_samples))
 
     def last_columns(self, n_columns: int) -> "Rows":
-        """Return the last columns of the rows, which must need no preparation."""
+        """Return the last columns of the rows; the rows must need no preparation."""
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 
     def _like(
         self, kind: type["Rows"], X: Matrix, preparation: Preparation | None, index: IntArray
     ) -> "Rows":
-        """Return X as `Rows` of a class; weights and columns are those of the rows at `index`."""
+        """Return X as an instance of `kind`, with weights and columns of the rows at `index`."""
         weights = None if self.given_weights is None else self.given_weights[index]
         rows = kind(X, preparation, weights=weights, **self.options)
         for name, values in self.columns.items():
@@ -301,7 +302,7 @@ def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
 
 
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
-    """Return the result of a kernel for a block, and the row products that it took."""
+    """Return the result of a kernel for a block, and its number of row products."""
     result = kernel(block, *shared)
     return result, block.row_products
 

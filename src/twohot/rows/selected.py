@@ -1,4 +1,4 @@
-"""Selected rows of X, which are copied only when they are read; and even samples of rows."""
+"""Selected rows of X, which are copied only when they are read; and samples of rows."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -30,7 +30,7 @@ class GatheredRows(ABC):
         copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
     ) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("an array of these rows is always a copy: pass copy=None.")
+            raise ValueError("an array of selected rows is always a copy: pass copy=None.")
         rows = self[:]
         return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
 
@@ -66,7 +66,7 @@ class SelectedRows(GatheredRows):
         return self.X[self.index[rows]]
 
 
-# Even samples of rows, which depend neither on the container nor on the size of blocks ------------
+# Evenly spread samples of rows, which depend neither on the container nor on the size of blocks ---
 
 # Multiples of this number, 2³² divided by the golden ratio, are spread evenly modulo 2³². The same
 # is true of every second or hundredth multiple. So a periodic order of rows causes no bias.
@@ -89,9 +89,10 @@ FEWEST = 2  # minimum number of sampled rows of a label: one to fit on and one t
 
 
 def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:
-    """Return how many rows of each label to sample, in proportion to their numbers `sizes`.
+    """Return how many rows of each label to sample, in proportion to the numbers `sizes`.
 
-    There are `n_rows` in total, and at least two of each label, if the label has two rows.
+    The results add up to `n_rows`, or to all rows if there are fewer. If a label has two rows, at
+    least two are sampled, even if the sum is then larger.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows on disk, read in parts: a thread reads the next part during work on the current part.
+"""Rows on disk, read in parts: a thread reads the next part while the current part is used.
 
 A part holds consecutive rows. Blocks do not depend on the size of parts, so a fit gets the same
 numbers in the same order as for rows in memory. At most three parts are in memory.
@@ -179,8 +179,8 @@ def open_store(X: Any) -> Any:
     if not is_array or hasattr(X, "__add__") or isinstance(X, GatheredRows):
         return X
     if len(X.shape) != 2:
-        problem = f"is {type(X).__name__} of shape {tuple(X.shape)}"
-        raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
+        problem = f"is of type {type(X).__name__} and shape {tuple(X.shape)}"
+        raise ArgumentError("X", problem, "pass a two-dimensional array, one row per sample.")
     # A part consists of whole chunks of the store, because a chunk can only be decoded whole.
     row_bytes = max(1, X.shape[1] * np.dtype(X.dtype).itemsize)
     chunk_rows = (getattr(X, "chunks", None) or (1,))[0]
@@ -188,21 +188,21 @@ def open_store(X: Any) -> Any:
 
 
 def mapped_file(X: Any) -> mmap.mmap | None:
-    """Return the memory map of the file that an array is a view of, or None."""
+    """Return the memory map that contains an array; None if the array is not memory-mapped."""
     while isinstance(X, np.ndarray):
         X = X.base
     return X if isinstance(X, mmap.mmap) else None
 
 
 def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
-    """Return the offset in bytes of an array in the memory map that it is a view of."""
+    """Return the position, in bytes, of an array in the memory map that contains it."""
     return int(part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data)
 
 
 def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
-    """Release the pages of an array in a read-only memory map; the system's cache keeps them.
+    """Release the memory of an array in a read-only memory map; the system's cache keeps the data.
 
-    Pages of a copy-on-write map hold the written data, so they are not released.
+    Pages of a copy-on-write map contain written data, so these pages are not released.
     """
     if not hasattr(mmap, "MADV_DONTNEED") or not memoryview(file).readonly:
         return

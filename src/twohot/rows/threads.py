@@ -83,15 +83,15 @@ def count_threads(n_jobs: int | None) -> int:
 
 @cache
 def _blas() -> ThreadpoolController:
-    # The search for the libraries takes milliseconds, so there is only one.
+    # The search for the libraries takes milliseconds, so it runs only once.
     return ThreadpoolController().select(user_api="blas")
 
 
 class _SharedLimit:
     """A context with one BLAS thread, which many threads may enter at once.
 
-    The limit applies to the whole process. Some BLAS libraries can remove it only in the thread
-    that set it. So the first thread that enters sets the limit, and removes it when it leaves.
+    The limit applies to the whole process. In some BLAS libraries, only the thread that set the
+    limit can remove it. So the first thread that enters sets the limit, and removes it at its exit.
     """
 
     def __init__(self) -> None:

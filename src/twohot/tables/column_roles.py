@@ -1,7 +1,7 @@
 """The rule that assigns roles to columns of a table: features, label, id, item and split.
 
-* A column that the user names has that role. The user may name features by patterns such as "e*".
-  Groups have no default name, so the user must name their column.
+* A column that the user names for a role has this role. The user may name features by patterns such
+  as "e*". Groups have no default name, so the user must name the column of groups.
 * Otherwise, the columns of labels, true labels, splits, items and ids are found by default names. A
   column named "id" contains ids. A column whose name only ends with "id", such as "ticket_id",
   contains ids if all its values differ.
@@ -10,7 +10,7 @@
 * Other columns are not used.
 
 An error asks the user to name the columns in three cases: two columns could have the same role, a
-numeric column contains the numbers of the rows, or a column contains numbers and words.
+numeric column contains the row numbers 0, 1, 2, …, or a column contains numbers and words.
 """
 
 import re
@@ -29,7 +29,7 @@ from twohot.base import ArgumentError, FloatArray, as_text, counted, first_few, 
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
-# Default names of the columns of each role. A table with two of them is an error.
+# Default names of the column of each role. A table that has two names of one role is an error.
 FEATURES = ("X", "features", "embeddings", "embedding")
 LABELS = ("label", "labels", "y", "target", "class")
 IDS = ("id", "ids", "Id", "ID")
@@ -50,7 +50,7 @@ FEWEST_COUNTED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoice:
-    """The columns that the user names for each role; None: find it by the default names."""
+    """The column that the user names for each role; None: search for the default names."""
 
     features: str | Sequence[str] | None = None  # column of lists, numeric columns, or patterns
     label: str | None = None
@@ -109,7 +109,7 @@ class ColumnRoles:
 
     @property
     def names(self) -> dict[str, str]:
-        """The columns of labels and items, which other files of the same data may have too."""
+        """Names of the label and item columns, which other files of the data may have too."""
         names = {"label_column": self.label, "item_column": self.item}
         return {key: name for key, name in names.items() if name is not None}
 
@@ -121,7 +121,7 @@ def assign_roles(
     with_features: bool = True,
     labels: Sequence[str] = LABELS,
 ) -> ColumnRoles:
-    """Return the role of every column, by the rule above.
+    """Return the role of every column, by the rule of this module.
 
     Pass `with_features=False` if the table has no features, like a list of texts. `labels` are the
     default names of the column of labels.
@@ -132,7 +132,7 @@ def assign_roles(
     }
     features = _pick_features(columns, choice) if with_features else ()
     if found["group"] in features:
-        advice = "remove it from {feature_column}: a group is not a feature."
+        advice = "remove this column from {feature_column}, because a group is not a feature."
         problem = "is also chosen as a feature"
         raise ArgumentError({"group_column": choice.group}, problem, advice, feature_column=...)
     taken = {*features, *found.values()}  # a set is fast for 100,000 columns
@@ -183,8 +183,8 @@ def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     if not numbers:
         problem = f"there are no features among the columns {first_few(columns)}"
         advice = (
-            "name a column of lists, or numeric columns, by {feature_column}. To make features of "
-            "texts: `twohot extract FILE --backbone minilm --text-column NAME -o FILE.features`."
+            "name a column of lists, or numeric columns, by {feature_column}. To embed text, run "
+            "`twohot extract FILE --backbone minilm --text-column NAME -o FILE.features`."
         )
         raise ArgumentError("", problem, advice, feature_column=...)
     return numbers
@@ -197,12 +197,13 @@ def _check_unclear(possible: Columns, numbers: tuple[str, ...]) -> None:
         words = [cell for cell in cells if not (isinstance(cell, NUMBERS) or is_missing(cell))]
         n_numbers = sum(isinstance(cell, NUMBERS) and not is_missing(cell) for cell in cells)
         if n_numbers >= len(words) > 0:
-            problem = f"holds numbers, but {words[0]!r} in row {cells.index(words[0])} (from 0)"
-            advice = "correct the cells, or choose the features by {feature_column}."
+            row = f"row {cells.index(words[0])} (the first row is 0)"
+            problem = f"holds numbers, but the cell in {row} is {words[0]!r}"
+            advice = "correct such cells, or choose the features by {feature_column}."
             raise ArgumentError(f"column {name!r}", problem, advice, feature_column=...)
     for name in numbers if len(numbers) > 1 else ():
         if _counts_rows(possible[name]):
-            problem = f"column {name!r} numbers the rows, so it is an id or an index, not a feature"
+            problem = f"column {name!r} has row numbers, so it is an id or an index, not a feature"
             advice = "pass {id_column}, or name the features (or patterns) by {feature_column}."
             raise ArgumentError("", problem, advice, id_column=name, feature_column=...)
 
@@ -216,7 +217,7 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column contains numbers; some of them may be missing."""
+    """Return whether a column contains numbers; some numbers may be missing."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiub"
     listed = cells.tolist() if cells.ndim == 1 else []
@@ -240,7 +241,7 @@ def _counts_rows(cells: NDArray[Any]) -> bool:
 
 
 def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the choice without columns that do not exist, except the column of labels."""
+    """Return the choice without columns that do not exist; a label column always remains."""
     chosen = ("true_label", "split", "item", "group", "id")
     missing = [name for name in chosen if getattr(choice, name) not in (None, "", *columns)]
     return replace(choice, **dict.fromkeys(missing))
@@ -248,41 +249,42 @@ def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
 
 # Numeric columns that may have become features by mistake: an amount, an age ----------------------
 # Columns of features usually form a series, with a common prefix and a number: e0, e1, e2. If
-# nearly all columns are in a series, a column outside may not be a feature. A column with a far
-# larger spread than the others may not be a feature either, and it would dominate every distance.
+# nearly all columns are in a series, a column outside is perhaps not a feature. A column with a far
+# larger spread than the others is perhaps not a feature either: it would dominate every distance.
 
 
 NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
 # Minimum number of columns in a series: "age_1" and "age_2" are not a series.
 SHORTEST_SERIES = 3
-# If a larger fraction of the columns is outside a series, names do not tell the features.
+# If a larger fraction of the columns is outside a series, names do not show what is a feature.
 MOST_STRAYS = 0.25
-# A column dominates the others if its spread exceeds the median spread by this factor.
+# A column dominates the others if its spread, the standard deviation, exceeds the median spread by
+# this factor.
 FAR_WIDER = 1_000.0
-# Number of rows that measure spreads, enough to detect a factor of a thousand.
+# Number of rows from which spreads are computed. It suffices to detect a factor of a thousand.
 SAMPLE_ROWS = 10_000
 
 
 def stray_note(names: Sequence[str], features: FloatArray) -> str:
-    """Return a note on columns of `features` (n_rows, n_names) that may not be features.
+    """Return a note on columns of `features` (n_rows, n_names) that are perhaps not features.
 
     Examples
     --------
     >>> features = np.random.default_rng(0).normal(size=(50, 5)) * [1, 1, 1, 1, 90_000]
     >>> stray_note(["e0", "e1", "e2", "e3", "paid"], features)
-    "features with unusual names: 'paid'; features with a spread over 1,000 times the median, ..."
+    "features with unusual names: 'paid'; features with a standard deviation over 1,000 times..."
     """
     by_name, by_spread = outside_series(names), _far_wider(names, features)
     found = [f"features with unusual names: {first_few(by_name)}"] * bool(by_name)
     if by_spread:
-        wide = f"features with a spread over {FAR_WIDER:,.0f} times the median"
+        wide = f"features with a standard deviation over {FAR_WIDER:,.0f} times the median"
         found.append(f"{wide}, which dominate the others: {first_few(by_spread)}")
-    advice = "To use other features, name them by feature_column (--feature-column)."
+    advice = "To choose the features, name their columns by feature_column (--feature-column)."
     return f"{'; '.join(found)}. {advice}" if found else ""
 
 
 def outside_series(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names outside a series if nearly all names are in a series, else nothing."""
+    """Return the names outside a series if nearly all names are in a series, else no names."""
     series = set(_in_series(names))
     outside = tuple(name for name in names if name not in series)
     return outside if len(outside) <= MOST_STRAYS * len(names) else ()
@@ -309,7 +311,7 @@ def listed_columns(names: Sequence[str]) -> str:
 
 
 def _in_series(names: Sequence[str]) -> list[str]:
-    """Return the names that are in a series."""
+    """Return the names in a series, which have a common prefix and a number: e0, e1, e2."""
     numbered = {name: found[1] for name in names if (found := NUMBERED.fullmatch(name))}
     sizes = Counter(numbered.values())
     return [name for name, prefix in numbered.items() if sizes[prefix] >= SHORTEST_SERIES]

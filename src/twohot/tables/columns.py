@@ -45,15 +45,15 @@ def table_from_columns(
 ) -> FeatureTable:
     """Return the table of features with the columns in their roles.
 
-    Unless `labelled`, the table may have no labels. If `extend`, labels may have classes that are
-    not in `classes`.
+    If `labelled` is false, the table may have no labels. If `extend` is true, labels may have
+    classes that are not in `classes`.
     """
     label, split, item = roles.label, roles.split, roles.item
     if label is None and not labelled:
         label, columns = LABELS[0], {**columns, LABELS[0]: np.full(len(features), None)}
     if label is None:
         problem = f"there is no label column among {first_few(columns)}"
-        advice = "name it by {label_column}, or pass {labels}."
+        advice = "name the label column by {label_column}, or pass {labels}."
         raise ArgumentError("", problem, advice, label_column=..., labels=...)
     for name in (label, roles.true_label, split, item, roles.group):
         if name is not None and columns[name].shape != (len(features),):
@@ -85,7 +85,7 @@ def item_kind(column: str | None, items: Collection[str]) -> str:
 
 
 def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the position of each row's split among the names of the splits, and these names."""
+    """Return the split of each row, as a position in the names of the splits, and the names."""
     # Splits are names, even if they are numbers: 1 is a name, not the second split.
     found = code_labels(values, name="split", by_name=True)
     names = sorted(found.classes, key=lambda name: SPLIT_ORDER.get(name, len(SPLIT_ORDER)))
@@ -130,7 +130,7 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
         columns = nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         problem = f"has equal column names ({error})"
-        raise ArgumentError("source", problem, "rename one.") from error
+        raise ArgumentError("source", problem, "rename one of these columns.") from error
     except TypeError as error:
         advice = "pass a path, or a table of pandas, polars or pyarrow."
         raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
@@ -152,8 +152,8 @@ def counts_up(index: Any) -> bool:
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
     """Raise if the index of the pandas argument `data` differs from the `index` of its rows.
 
-    `owner` is a Python expression for the rows. A default index 0, 1, 2, … of one of them is
-    ignored, unless the other index has the same numbers in another order.
+    `owner` is the name of the argument that has these rows. If one of the two is a default index 0,
+    1, 2, …, there is no error, unless the other has the same numbers in another order.
     """
     found = pandas_index(data)
     if found is None or index is None or found.equals(index):
@@ -161,8 +161,9 @@ def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
     if (counts_up(found) or counts_up(index)) and set(found) != set(index):
         return
     problem = f"has another index than {owner}, so its entries may belong to other rows"
-    order = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() if they are in the same order."
-    raise ArgumentError(name, problem, order)
+    order = "if both are in the same order"
+    advice = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() {order}."
+    raise ArgumentError(name, problem, advice)
 
 
 def _cells(name: str, series: Any) -> NDArray[Any]:
@@ -176,7 +177,7 @@ def _cells(name: str, series: Any) -> NDArray[Any]:
     rows = [np.asarray(cell) for cell in cells]
     for place, row in enumerate(rows):
         if row.shape != rows[0].shape:
-            places = f"{len(rows[0])} numbers in row 0 but not in row {place}"
-            advice = "every row needs as many numbers."
+            places = f"{len(rows[0])} numbers in row 0, but not in row {place}"
+            advice = "pass the same number of features in every row."
             raise ValueError(f"column {name!r} holds {places}: {advice}")
     return np.stack(rows)

@@ -23,8 +23,8 @@ from twohot.base import LOOKS_MISSING, ArgumentError, check_regular, counted, wh
 
 # Guards: an apostrophe before cells that a spreadsheet would execute ------------------------------
 # Spreadsheets execute any cell that looks like a formula, for instance `=cmd…`. A guard is an
-# apostrophe at the start of such a cell, which readers remove. The last column of a guarded file is
-# SAFE_COLUMN. In other files, apostrophes belong to the text.
+# apostrophe at the start of such a cell. `read_csv` removes guards. The last column of a guarded
+# file is SAFE_COLUMN. In other files, apostrophes belong to the text.
 
 
 SAFE_COLUMN = "spreadsheet_safe"
@@ -112,8 +112,8 @@ def csv_columns(
 
     Columns for which `is_text(name)` is true are text; by default, all columns are text. Other
     columns are numbers, and an empty cell or "NA" is NaN. Unless commas separate cells, decimal
-    commas are allowed. If a column of numbers contains words, it is None in every row. If
-    `has_header`, column names may be numbers.
+    commas are allowed. A column of numbers and words becomes None in every row. If `has_header`,
+    column names may be numbers.
 
     Examples
     --------
@@ -157,8 +157,8 @@ def csv_header(path: Path) -> list[str]:
 def find_delimiter(path: Path) -> str:
     """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
-    It occurs in the header. If several of them do, the tab is chosen for a `.tsv` file. For other
-    files, the delimiter is chosen that gives the first lines as many cells as the header.
+    The delimiter occurs in the header. If several delimiters do, the tab is chosen for a `.tsv`
+    file. For other files, the first lines must have as many cells as the header.
     """
     ranks = {}
     for delimiter in DELIMITERS:
@@ -187,11 +187,12 @@ def _opened(
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             yield _unguarded_lines(reader, is_guarded=is_guarded)
     except (csv.Error, UnicodeDecodeError) as error:
-        why, advice = str(error), "save it as UTF-8 (in a spreadsheet: CSV UTF-8)."
+        problem = f"is not encoded in UTF-8 ({error})"
+        advice = "save the file as UTF-8 (in a spreadsheet: CSV UTF-8)."
         if isinstance(error, csv.Error):
-            why = f"{error} in line {reader.line_num}"
-            advice = "close quotation marks, and double those inside a cell."
-        raise ValueError(f"{path} is not a CSV file in UTF-8 ({why}): {advice}") from error
+            problem = f"is not a valid CSV file ({error} in line {reader.line_num})"
+            advice = "close quotation marks, and double quotation marks inside a cell."
+        raise ValueError(f"{path} {problem}: {advice}") from error
     finally:
         csv.field_size_limit(limit)
 
@@ -211,7 +212,7 @@ def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iter
     rows = filter(None, (line or [""] * (len(header) == 1) for line in lines))
     for row, cells in enumerate(rows):
         if len(cells) != len(header):
-            where = f"row {row} (from 0, without the header)"
+            where = f"row {row} (the first row after the header is 0)"
             problem = f"{path} has {counted(len(cells), 'cell')} in {where}"
             advice = "quote cells that contain the delimiter."
             raise ValueError(f"{problem}, but {len(header)} in its header: {advice}")
@@ -235,14 +236,14 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
 
 
 # Numeric columns from cells of text that are read row by row --------------------------------------
-# An empty cell or "NA" is a missing number. A column in which another cell is not a number contains
-# words and is not a feature. If at least half of its cells are numbers, an error asks the user.
+# An empty cell or "NA" is a missing number. Other text is a word. A column with words is not a
+# feature. But if at least half of its cells are numbers, an error asks the user to decide.
 
 
 TRUTH = {"true": 1.0, "false": 0.0}  # truth values as data frames write them
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
-# If the first cells of a column are this many words and no number, other cells are not read.
+# If the first cells of a column are this many words and no number, other cells are not parsed.
 WORDS = 100
 
 
@@ -254,14 +255,14 @@ class NumberCells:
         self.decimal_comma = decimal_comma
         self.numbers = array("d")
         self.n_words = 0
-        self.is_words = False  # whether later cells are not read
-        self.first_word = ""  # the first word, with its row
-        self.first_truth = ""  # the first cell that is true or false, with its row
+        self.is_words = False  # whether later cells are not parsed
+        self.first_word = ""  # text that states the first word and its row
+        self.first_truth = ""  # text that states the first cell with a truth value, and its row
         # For the cells with a comma, whether the comma may separate thousands.
         self.may_be_thousands: set[bool] = set()
 
     def number(self, cell: str) -> float:
-        """Return a cell as a number; for a missing number or a word, NaN. Count words."""
+        """Return a cell as a number; NaN for a missing number or a word. Words are counted."""
         if self.decimal_comma and "," in cell and WITH_COMMA.fullmatch(cell):
             self.may_be_thousands.add(THOUSANDS.fullmatch(cell) is not None)
             return float(cell.replace(",", "."))
@@ -271,7 +272,7 @@ class NumberCells:
         text = cell.strip().casefold()
         if not text or text in LOOKS_MISSING:
             return np.nan
-        place = f"{cell!r} in row {len(self.numbers)} (from 0)"
+        place = f"the cell in row {len(self.numbers)} (the first row is 0) is {cell!r}"
         if text in TRUTH:
             self.first_truth = self.first_truth or place
             return TRUTH[text]
@@ -293,13 +294,13 @@ class NumberCells:
             other = " like 1,234, which may be 1.234 or 1234"
         if other:
             problem = f"{self.where} holds numbers{other}"
-            advice = "correct the cells, or choose the features by {feature_column}."
+            advice = "correct such cells, or choose the features by {feature_column}."
             raise ArgumentError("", problem, advice, feature_column=...)
         return numbers if n_numbers > self.n_words else np.full(n_rows, None, dtype=object)
 
 
 def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> None:
-    """Append the cells of a row to the columns at their positions; drop columns of words."""
+    """Append each cell of a row to its column; remove columns of words from `columns`."""
     row = as_numbers([cells[place] for place in columns])
     if row is not None:  # the usual case: all cells are numbers
         for column, number in zip(columns.values(), row, strict=True):

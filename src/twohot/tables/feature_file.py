@@ -2,14 +2,14 @@
 
     metadata   {"twohot.features": JSON of format_version, classes, superclass_names, split_names,
                item_kind, id_kind, id_column, provenance}
-    tensors    "features" (F16, F32 or F64), "labels" (I32); if there are any, "true_labels" (I32),
+    tensors    "features" (F16, F32 or F64), "labels" (I32); optionally "true_labels" (I32),
                "split" (I32), "superclass" (I32), "item_bytes" and "id_bytes" (U8), "item_offsets"
                and "id_offsets" (I64)
 
 If there are no "id_bytes", the id of a row is its position, as in all files of format version 1.
 
 Features are memory-mapped when read, and written block by block. Equal tables give equal bytes,
-because the file contains no time, machine or path except those in the table.
+because the file contains no time, machine or path unless the table contains it.
 """
 
 import json
@@ -63,7 +63,7 @@ def lay_out(
 ) -> tuple[bytes, list[str]]:
     """Return the start of a safetensors file, and the names of its tensors in the order of data.
 
-    A tensor is given by its type, one of DTYPES, and its shape.
+    `tensors` maps the name of each tensor to its type, one of DTYPES, and its shape.
     """
     # The widest type is first, as safetensors requires, so that every tensor is aligned.
     order = sorted(tensors, key=lambda name: (-tensors[name][0].itemsize, name))
@@ -85,7 +85,8 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     Tensors of types that are not in DTYPES are ignored.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")
+        what = "is not a file" if path.exists() else "does not exist"
+        raise FileNotFoundError(f"{path} {what}: pass the path of a feature file.")
     path.open("rb").close()  # for an unreadable file, safetensors would say that it is missing
     try:
         # safetensors checks that the tensors fill the file without gaps or overlaps.
@@ -117,15 +118,15 @@ ENCODING_ERRORS = "surrogateescape"
 class Items(Sequence[str]):
     """A sequence of strings that are stored one after the other, and decoded when indexed.
 
-    `text` has all strings in UTF-8. `offsets` has the start of each string, then the end of the
-    last.
+    `text` contains all strings in UTF-8. `offsets` contains the start of each string, then the end
+    of the last string.
     """
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         rises = offsets.ndim == text.ndim == 1 and np.all(offsets[1:] >= offsets[:-1])
         if not rises or offsets[:1].tolist() != [0] or offsets[-1] != text.size:
             problem = f"has shape {offsets.shape}, but must rise from 0 to {text.size}"
-            advice = "pass the start of each string, and the end of the last."
+            advice = "pass the start of each string, then the end of the last string."
             raise ArgumentError("offsets", problem, advice)
         self.text = text
         self.offsets = offsets
@@ -172,7 +173,7 @@ BLOCK_BYTES = 2**24
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """Features from an iterator of blocks, as `features` of a table that is to be written.
+    """Features from an iterator of blocks: pass them as `features` of a table to be written.
 
     Examples
     --------
@@ -190,7 +191,7 @@ class FeatureBlocks:
 
 
 def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Yield all rows in C-contiguous blocks of this type; raise if their shape is wrong."""
+    """Yield all rows in C-contiguous blocks of this type; raise if a block has a wrong shape."""
     n_rows, n_features = features.shape
     n_block = max(1, BLOCK_BYTES // (dtype.itemsize * n_features))
     slices = (features[start : start + n_block] for start in range(0, n_rows, n_block))
@@ -281,7 +282,7 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     --------
     >>> read_features("none.features")
     Traceback (most recent call last):
-    FileNotFoundError: none.features is not a file: pass the path of a feature file.
+    FileNotFoundError: none.features does not exist: pass the path of a feature file.
     """
     metadata, tensors = map_tensors(Path(path))
     if HEADER not in metadata:
@@ -307,7 +308,7 @@ def _stored_dtype(features: Matrix) -> np.dtype[Any]:
     if is_sparse or dtype not in FEATURE_DTYPES:
         holds = "a feature file contains dense float16, float32 or float64"
         problem = f"is {'sparse' if is_sparse else dtype.name}, but {holds}"
-        advice = "convert them by .toarray() or .astype(np.float32)."
+        advice = f"convert them by {'.toarray()' if is_sparse else '.astype(np.float32)'}."
         raise ArgumentError("features", problem, advice)
     if 0 in features.shape:
         problem = f"has shape {tuple(features.shape)}"

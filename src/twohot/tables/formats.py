@@ -39,7 +39,7 @@ class Format:
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
     cells: Callable[[Path], Columns] | None = None  # see `file_cells`
-    is_correctable: bool = False  # whether `twohot.review.own_file` copies it with other labels
+    is_correctable: bool = False  # whether `twohot.review.own_file` can replace its labels
 
 
 def _archive(path: Path, choice: ColumnChoice) -> Source:
@@ -110,15 +110,16 @@ def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
     if is_large or is_parquet_source(source):
         return *parquet_parts([source], choice), {}
     if path.is_dir():
-        advice = "extract features from it by `twohot extract`, and pass the file of features."
+        advice = "extract features of its files by `twohot extract`, and pass the feature file."
         raise ValueError(f"{path} is a folder: {advice}")
     if path.suffix not in FORMATS:
-        what = f"ends in {path.suffix!r}"
+        what = f"ends in {path.suffix!r}" if path.suffix else "has no file ending"
         if str(path) == "-":
             what = "is standard input, which is not supported"
         raise ValueError(f"{path} {what}: pass a file that ends in {FEATURE_ENDINGS}.")
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
+        what = "is a pipe or a device" if path.exists() else "does not exist"
+        raise FileNotFoundError(f"{path} {what}: pass the path of a table of features.")
     read = FORMATS[path.suffix].columns
     return read(path, choice) if read else read_features(path)
 

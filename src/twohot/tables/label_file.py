@@ -1,10 +1,10 @@
 """Join labels to features: labels from an array, or from a label file.
 
-A label file is joined to the features by row ids, so its lines may have any order. A row that it
-does not list keeps its label. The column of ids has the name of the features' column of ids, or the
-name "id", as in the files of an audit. A column "row" contains positions. Features without ids,
-such as a plain array, get the ids of the label file. A label file without ids has one line per row
-in the order of the user's file, including rows that an extraction skipped.
+A label file is joined to the features by row ids, so its lines may have any order. A row that is
+not in the label file keeps its label. The column of ids has the name of the features' column of
+ids, or the name "id", as in the files of an audit. A column "row" contains the positions of rows.
+Features without ids, such as a plain array, get the ids of the label file. A label file without ids
+has one line per row in the order of the user's file, including rows that an extraction skipped.
 """
 
 import os
@@ -48,8 +48,8 @@ class JoinedLabels:
 
     columns: Columns  # arrays (n_rows,): the labels, and other columns with a role
     roles: ColumnRoles
-    ids: RowIds  # ids of the features; if they have none, those of the label file
-    words: str  # text on the file and the roles of its columns; empty for an array
+    ids: RowIds  # ids of the features; ids of the label file if the features have none
+    words: str  # text on the label file and the roles of its columns; empty for an array
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +72,9 @@ def join_labels(
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
-    `skipped` has the ids of the user's rows that are not in the features. `stored` returns the
-    labels that are stored with the features. Their column `stored_name` is a default name of the
-    column of labels in a label file.
+    `skipped` contains the ids of the user's rows that are not in the features. `stored` returns the
+    labels that are stored with the features. `stored_name` is the name of the column of the stored
+    labels; it is also a default name of the label column in a label file.
     """
     _check_order(labels, ids)
     file = _opened(labels)
@@ -88,7 +88,8 @@ def join_labels(
     label = roles.label
     if label is None:
         problem = f"{file.origin} has the columns {first_few(columns)}"
-        raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
+        advice = "choose the label column by {label_column}."
+        raise ArgumentError("", problem, advice, label_column=...)
     if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
         roles = replace(roles, item=None)  # an audit without items writes an empty column
     places, ids = _places(file, roles, ids, skipped)
@@ -118,20 +119,20 @@ def _check_order(labels: Any, ids: RowIds) -> None:
     index = pandas_index(labels) if getattr(labels, "ndim", 0) == 1 else None
     if index is not None and ids.column and _is_reordered(index, ids):
         problem = "has the row ids as its index, but in another order"
-        advice = "pass labels.loc[ids], or labels.to_numpy() if they are in row order."
+        advice = "sort the labels by row. If they are in row order, pass labels.to_numpy()."
         raise ArgumentError("labels", problem, advice)
 
 
 def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
     """Raise if a label file has the items of the features in another order.
 
-    Labels without ids belong to the rows at their positions. If the file was sorted, rows would get
-    the labels of other rows. The order of its items shows that it was sorted.
+    Labels without ids belong to the rows at their positions. If the label file was sorted, rows
+    would get the labels of other rows. The order of the items shows that the file was sorted.
     """
     item = joined.roles.item
     if item is not None and _is_reordered(joined.columns[item].tolist(), items):
-        problem = f"have the items of the features in their column {item!r}, but in another order"
-        advice = "put them in the order of the features, or add a column of ids to both."
+        problem = f"have the items of the features in the column {item!r}, but in another order"
+        advice = "sort the labels like the features, or add a column of ids to both."
         raise ArgumentError("labels", problem, advice)
 
 
@@ -142,7 +143,7 @@ def _is_reordered(found: Iterable[Any], expected: Iterable[Any]) -> bool:
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the choice for a label file: without columns that are in the features, except ids."""
+    """Return the choice for a label file: ids, and columns that the features do not have."""
     roles = ("true_label", "split", "item", "group")
     return replace(choice, **{role: None for role in roles if getattr(choice, role) in columns})
 
@@ -150,13 +151,13 @@ def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
 def with_labels(
     columns: Columns, roles: ColumnRoles, joined: JoinedLabels, labels: Any
 ) -> tuple[Columns, ColumnRoles]:
-    """Return the columns of the features with the labels, and with columns for missing roles."""
+    """Return the features' columns with the labels, and with columns for roles that they lack."""
     names: dict[str, Any] = {"label": joined.roles.label}
     for role in ("true_label", "split", "item", "group"):
         ours, theirs = getattr(roles, role), getattr(joined.roles, role)
         if ours and theirs and role != "item":  # audit files contain the items too
             problem = f"and the features both have a column {theirs!r}"
-            raise ArgumentError({"labels": labels}, problem, "rename one.")
+            raise ArgumentError({"labels": labels}, problem, "remove one of the two columns.")
         names[role] = ours or theirs
     added = {name: joined.columns[name] for name in names.values() if name in joined.columns}
     others = {name: cells for name, cells in columns.items() if name != roles.label}
@@ -180,7 +181,7 @@ def _opened(labels: Any) -> _LabelFile:
 
 
 def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | None:
-    """Return the column of ids in a label file: named by the user, or by the features."""
+    """Return the column of ids in a label file, which has the user's or the features' name."""
     # The user may have named the column of ids of the features, which the label file need not have.
     is_other = bool(choice.id) and choice.id == ids.column and choice.id not in columns
     if len(columns) == 1 or (choice.id is not None and not is_other):
@@ -209,7 +210,7 @@ def _places(
     # A permutation of 0, 1, … may be positions of rows, or new ids.
     if are_positions and len(rows) == len(ids) and np.any(np.diff(rows) < 0):
         problem = f"{file.origin} has the positions of rows as ids {column!r}, in another order"
-        advice = f"rename the column to {ROW!r} if it has positions, else pass {{id_column}}."
+        advice = f"rename the column to {ROW!r} if it contains positions. Else pass {{id_column}}."
         raise ArgumentError("", problem, advice, id_column="")
     return places, ids
 
@@ -220,13 +221,13 @@ def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) ->
     if n_labels == len(ids) and (not file.is_file or isinstance(ids.values, range)):
         return np.arange(n_labels)
     if ids.kind != POSITION and file.is_file:
-        problem = f"{origin} has no column of ids, but the features have ids: {ids.in_words()}"
-        advice = "add such a column, or name it by {id_column}."
+        problem = f"{origin} has no column of ids, but the features have ids ({ids.in_words()})"
+        advice = "add a column of these ids, or name the column of ids by {id_column}."
         raise ArgumentError("", problem, advice, id_column=...)
     positions = [str(row) for row in range(n_labels)]
     if {*ids, *skipped} != {*positions}:
         header = "the first line of a CSV file has the column names, not a label"
-        advice = f"pass one per row ({header}), or add a column 'id' with the ids of the rows."
+        advice = f"pass one label per row ({header}), or add a column 'id' with the row ids."
         counts = f"{counted(n_labels, 'label')} for {len(ids)} rows of features"
         raise ValueError(f"{origin} has {counts}: {advice}")
     return ids.places_of(positions, origin, known=skipped)
@@ -247,7 +248,7 @@ def of_feature_file(
     of_other_roles = replace(choice, label=None, id=None, item=None, group=None)
     if of_other_roles != ColumnChoice() or classes is not None:
         problem = "the source is a feature file, which contains the roles of its columns"
-        advice = "remove {classes} and the names of columns."
+        advice = "do not pass {classes} or names of columns."
         raise ArgumentError("", problem, advice, classes=...)
     # A text that meant a missing label when the file was written is not a class.
     new = [text for text in missing_texts(missing) if text not in table.missing]
@@ -263,7 +264,7 @@ def of_feature_file(
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
     """Return a table without the classes whose names mean a missing label.
 
-    These are the texts in `missing`, and those that were passed when the table was made.
+    Such names are the texts in `missing`, and the texts that were passed when the table was made.
     """
     texts = list(dict.fromkeys((*table.missing, *missing_texts(missing))))
     if not texts:
@@ -284,7 +285,7 @@ def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
         if chosen not in (None, known):
             stored = f" with the {role} column {known!r}" if known else ""
             problem = f"is for a label file, but the source is a feature file{stored}"
-            advice = "pass {labels} too, or remove this name."
+            advice = "pass {labels} too, or omit this argument."
             raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
 
 
@@ -293,7 +294,7 @@ def _relabelled(
 ) -> FeatureTable:
     """Return a table with the labels of a label file.
 
-    Warn of a text in `missing` that does not occur in the label file.
+    Warn if a text in `missing` does not occur in the label file.
     """
     stored = table.ids, table.skipped_ids, lambda: table.coded
     joined = join_labels(labels, choice, *stored, stored_name=table.label_column)
@@ -322,7 +323,8 @@ def _relabelled(
 def with_used_classes(table: FeatureTable) -> FeatureTable:
     """Return a table without the classes that have neither a given nor a true label.
 
-    A label file may have fewer classes than the features. An audit should not suggest the others.
+    A label file may have fewer classes than the features. An audit should not suggest the unused
+    classes.
     """
     named = table.all_labels
     used = np.bincount(named[named != NO_LABEL], minlength=len(table.classes)) > 0

@@ -1,8 +1,8 @@
 """Read `.npy` and `.npz` files as columns.
 
-An archive contains features and labels, for instance `X` and `y`. It may contain separate arrays
-per split, for instance `X_train`, `y_train`, `X_test`, `y_test`, which are concatenated. The arrays
-`classes`, `superclass` and `superclass_names` describe classes, not rows.
+An archive contains features and labels, for instance `X` and `y`. An archive may contain separate
+arrays per split, for instance `X_train`, `y_train`, `X_test`, `y_test`, which are concatenated. The
+arrays `classes`, `superclass` and `superclass_names` describe classes, not rows.
 """
 
 import math
@@ -22,7 +22,7 @@ from twohot.base import SURELY_HELD, ArgumentError, check_regular, memory_limit
 from twohot.tables.column_roles import FEATURES, LABELS, ColumnChoice, Columns, both_meant, pick
 
 # Check of the header of an array against the file size, before memory is allocated ----------------
-# A header may declare any shape. numpy would allocate that much memory before it finds that the
+# A header may declare any shape. numpy would allocate memory for this shape before it finds that
 # numbers are missing. Arrays of Python objects are refused, because loading them could execute
 # any code.
 
@@ -83,8 +83,9 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
 def _too_large(path: Path, unpacked: int) -> ArgumentError:
     """Return the error for an archive whose uncompressed arrays exceed the memory."""
     limit = f"this process may use {memory_limit():,} bytes in total"
-    problem = f"{path} contains arrays of {unpacked:,} bytes unpacked, but {limit}"
-    return ArgumentError("", problem, "save the features by np.save: such files are read in parts.")
+    problem = f"{path} contains arrays of {unpacked:,} bytes when unpacked, but {limit}"
+    advice = "save the features by np.save, because such a file is read in parts."
+    return ArgumentError("", problem, advice)
 
 
 def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
@@ -109,8 +110,8 @@ def _friendly(path: Path) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # errors of the operating system already name the file
-        problem = f"{path} is truncated, or has more than arrays of numbers or strings ({error})"
-        raise ValueError(f"{problem}: write it again with np.save or np.savez.") from error
+        advice = "write arrays of numbers or text again with np.save or np.savez."
+        raise ValueError(f"{path} cannot be read ({error}): {advice}") from error
 
 
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
@@ -133,7 +134,7 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
     widths = {name: np.shape(arrays[name])[1] for name in features.values()}
     if len(set(widths.values())) > 1:
         found = " and ".join(f"{name!r} has {width} columns" for name, width in widths.items())
-        raise ValueError(f"{found}: extract the features of all splits by one backbone.")
+        raise ValueError(f"{found}: extract the features of all splits with one backbone.")
     columns = {
         "X": np.concatenate([arrays[name] for name in features.values()]),
         "split": np.repeat(list(sizes), list(sizes.values())),
@@ -170,7 +171,7 @@ def _joined(
 ) -> NDArray[Any]:
     """Return one column of all splits, for splits of these sizes.
 
-    A split may have no array with the chosen name or one of the `bases`. Its rows are then None.
+    If a split has no array of the chosen name and none of the `bases`, its rows are None.
     """
     words = (pick(argument, chosen, (), arrays) or "").split("_")
     parts: list[NDArray[Any]] = []

@@ -1,10 +1,10 @@
 """Parquet files that form one table: files, folders of files, or several of both.
 
-fsspec reads their paths, which are local paths, or URLs such as s3://bucket/folder.
+A path is a local path, or a URL such as s3://bucket/folder, which fsspec opens.
 
-Decoding a row group takes at least as long as a pass over it. So each row group is decoded once,
-and its features are stored in a temporary file for later passes. If there is no space for this
-file, row groups are decoded again in every pass.
+Decoding a row group takes at least as long as a pass over its rows. So each row group is decoded
+once, and its features are stored in a temporary file for later passes. If there is no space for the
+temporary file, row groups are decoded again in every pass.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ class ParquetFiles:
         return parts
 
     def digest(self) -> str:
-        """Return a digest of the footers and of what file systems tell about the files.
+        """Return a digest of the footers, and of the sizes and modification times of the files.
 
         Two files with the same rows in another order may have equal footers.
         """
@@ -106,12 +106,12 @@ class ParquetFiles:
         return self.footers[0].schema.to_arrow_schema()
 
     def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
-        """Return these columns of a part, by default all columns, as a pyarrow table."""
+        """Return some columns of a part, by default all columns, as a pyarrow table."""
         tables = (self.read_group(group, columns) for group in self.parts[number])
         return _load("pyarrow").concat_tables(tables)
 
     def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
-        """Return these columns of a row group, or all columns, as a pyarrow table."""
+        """Return some columns of a row group, or all columns, as a pyarrow table."""
         file, group = self.groups[number]
         with self._opened(file) as stored:
             # One thread, because other threads read and compute at the same time.
@@ -119,7 +119,7 @@ class ParquetFiles:
             return stored.read_row_group(group, columns=wanted, use_threads=False)
 
     def read_columns(self, columns: list[str] | None = None) -> Any:
-        """Return these columns of all rows, by default all columns, as a pyarrow table."""
+        """Return some columns of all rows, by default all columns, as a pyarrow table."""
         tables = []
         for file in range(len(self.paths)):
             with self._opened(file) as stored:
@@ -208,21 +208,21 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         is_file = not is_folder and filesystem.isfile(path)
         is_there = is_folder or is_file or filesystem.exists(path)
     if not is_there:
-        raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
+        raise FileNotFoundError(f"{source} does not exist: pass Parquet files or a folder of them.")
     if is_file:
         return [(filesystem, path)]
     if not is_folder:  # reading a pipe could wait forever
-        raise OSError(f"{source} is not a regular file: pass a regular file.")
+        raise OSError(f"{source} is a pipe or a device: pass a file on disk.")
     inside = map(PurePosixPath, found)
     # Skip files such as _SUCCESS, _metadata and unfinished files.
     data = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
     paths = sorted(map(str, data))
     if not paths:
         problem = f"{source} is a folder without {SUFFIX} files"
-        raise ArgumentError("source", problem, "pass the folder with the files.")
+        raise ArgumentError("source", problem, "pass a folder that contains Parquet files.")
     if record is not None and len(paths) < record["n_parts"]:
         problem = f"{source} has {len(paths)} of {record['n_parts']} parts"
-        advice = "run the command that wrote it once more; it resumes where it stopped."
+        advice = "run the command that wrote the folder again, which writes the missing parts."
         raise ArgumentError("source", problem, advice)
     return [(filesystem, each) for each in paths]
 
@@ -238,7 +238,7 @@ def _version_of(filesystem: Any, path: str) -> list[Any]:
 
 @contextmanager
 def _opened(filesystem: Any, path: str, footer: Any = None) -> Iterator[Any]:
-    """Open a Parquet file, whose footer may be known; errors about its content name the file."""
+    """Open a Parquet file, with its footer if known; errors about the content name the file."""
     with _named(path, "is not a Parquet file, or is truncated"):
         opened = filesystem.open(path, "rb")
         stored = _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
@@ -277,7 +277,7 @@ def _reached(path: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno and error.filename:
             raise
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        advice = "check that it exists, the connection and the credentials."
+        advice = "check the path, the connection and the credentials."
         raise OSError(f"{path} cannot be reached ({why}): {advice}") from error
 
 
@@ -321,7 +321,7 @@ class ParquetFeatures(PartedRows):
         self._turn = Lock()  # for the position in the scratch file
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return the rows of a row group; only the first call decodes them."""
+        """Return the rows of a row group; only the first call decodes the row group."""
         shape = int(self.bounds[number + 1] - self.bounds[number]), self.shape[1]
         if shape[0] == 0:
             return np.empty(shape, self.dtype)
@@ -337,7 +337,7 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def decode(self, number: int) -> NDArray[Any]:
-        """Return the decoded rows of a row group, without storing them."""
+        """Return the decoded rows of a row group, without writing a temporary file."""
         table, place = self.files.read_group(number, self.columns), self.files.place_of(number)
         is_list = len(self.columns) == 1
         if is_list:
@@ -380,14 +380,14 @@ class ParquetFeatures(PartedRows):
 
 
 def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
-    """Return a pyarrow column of lists as rows of `width` numbers; nulls in them become NaN."""
+    """Return a pyarrow column of lists as rows of `width` numbers; a null number becomes NaN."""
     compute = _load("pyarrow.compute")
     lengths = compute.if_else(column.is_valid(), compute.list_value_length(column), -1).to_numpy()
     if np.any(lengths != width):
         row = int(np.argmax(lengths != width))
         found = f"{lengths[row]} numbers" if lengths[row] >= 0 else "no list"
         problem = f"contains {found} at row {row} of {place}, but {width} numbers in other rows"
-        raise ArgumentError("X", problem, "drop the row, or extract all features by one backbone.")
+        raise ArgumentError("X", problem, "drop the row, or extract all rows with one backbone.")
     chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
     return np.asarray(flat.reshape(-1, width))

@@ -70,8 +70,8 @@ class PartFolder:
 def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> PartFolder:
     """Return a folder for the parts of a run; an unfinished folder of the same run is reused.
 
-    The folder is any path that fsspec writes. `about` identifies the run, together with the version
-    of twohot; its values are written as JSON. If `force`, parts of another run are replaced.
+    The folder is a local path, or a URL that fsspec supports. `about` and the version of twohot
+    identify the run; `about` is written as JSON. If `force`, parts of another run are replaced.
     """
     check_parts(folder, about, n_parts, force=force)
     filesystem, path = file_system(as_url(folder))
@@ -96,7 +96,7 @@ def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     if before is not None and before != record and not force:
         others = [name for name in {**before, **record} if before.get(name) != record.get(name)]
         problem = f"holds parts of another run, which differs in {', '.join(others)}"
-        advice = "choose another folder, or pass {force} to replace them."
+        advice = "choose another folder, or pass {force} to replace these parts."
         raise FileThereError({"output": folder}, problem, advice, force=True)
 
 
@@ -115,7 +115,7 @@ def remove_parts(folder: Any) -> None:
 
 
 def write_part(url: str, tables: Iterable[Any]) -> str:
-    """Write pyarrow tables of one schema to a file, one row group each; return its path."""
+    """Write pyarrow tables of one schema to a file, a row group per table; return `url`."""
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
     waiting = iter(tables)
     with whole_stored_file(url) as file:
@@ -133,7 +133,7 @@ def write_parts(
     tasks: ClusterTasks | None,
     done: Callable[[], None],
 ) -> None:
-    """Call a function, which writes a part, with each entry of `calls`; then call `done`.
+    """Call a function, which writes a part, with each entry of `calls`, and `done` after each.
 
     If there are `tasks` of a cluster, its workers write the parts. A part that is lost with its
     worker is written again. Arguments are sent shortly before they are needed.
@@ -156,14 +156,14 @@ def write_parts(
 
 
 def parts_in_words(folder: PartFolder, n_written: int) -> str:
-    """Return a text with the number of parts, and of those that this run did not write."""
+    """Return text with the number of parts, and the number that an earlier run wrote."""
     before = folder.n_parts - n_written
     words = f", {before} of them already there" if before else ""
     return f"{counted(folder.n_parts, 'part')}{words}"
 
 
 def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
-    """Return the record of a run in types of JSON, so that it equals what a file returns."""
+    """Return the record of a run in JSON types, so that it equals a record read from a file."""
     record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
     return dict(json.loads(json.dumps(record)))
 
@@ -209,7 +209,7 @@ class SourceParts:
         return self.index[self.places(number)]
 
     def digest(self) -> str:
-        """Return a digest of the selected rows, for Parquet files without reading the rows."""
+        """Return a digest of the selected rows; the rows of Parquet files are not read."""
         digest = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
         if isinstance(self.stored, ParquetFeatures):
             digest.update(self.stored.files.digest().encode())
@@ -241,7 +241,7 @@ def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
 
 
 def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
-    """Return what identifies a table: roles of columns, and digests of rows, ids and items."""
+    """Return values that identify a table: column roles, and digests of rows, ids and items."""
     names = hashlib.sha256()
     for first in range(0, table.n_rows, BLOCK_ROWS):
         block = slice(first, first + BLOCK_ROWS)

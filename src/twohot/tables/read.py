@@ -54,15 +54,17 @@ def read_table(
         nor an index and have no other role. A folder of Parquet files, a list of such paths, a URL
         that fsspec reads and a large Parquet file are read in parts: features stay in the files.
     labels : array, list, series or path, optional
-        Labels to use instead of those in `source`: one label per row, or a label file. This is a
-        `.csv` file with the column names in its first line, a `.parquet` or a `.npy` file. Label
-        files are joined by their column of ids, and rows that they do not list keep their label. A
-        pandas series must have the index of the data frame. A `.npy` source needs `labels`.
+        Labels to use instead of those in `source`: one label per row, or a label file. A label file
+        is a `.csv` file with the column names in its first line, a `.parquet` or a `.npy` file. Its
+        labels are joined to rows by its column of ids. A row that is not in the label file keeps
+        its label. A pandas series must have the index of the data frame. A `.npy` source needs
+        `labels`.
     label_column : str, optional
         Column of the labels; by default "label", "labels", "y", "target" or "class". In a label
-        file, the default may also be the name of the features' label column.
+        file, the name of the label column in `source` is a default too.
     true_label_column : str, optional
-        Column of labels known to be right; by default "true_label" or "true_labels", if it exists.
+        Column of labels known to be correct; by default "true_label" or "true_labels", if there is
+        such a column.
     feature_column : str or sequence of str, optional
         Columns of the features; patterns such as "e*" select all columns that match.
     split_column : str, optional
@@ -74,20 +76,20 @@ def read_table(
         all differ. If there is none, ids are the index of a data frame, else the positions of rows,
         from 0. Pass "" to use positions.
     group_column : str, optional
-        Column of groups: the rows of one patient, document or video. It is never a feature.
+        Column of groups: the rows of one patient, document or video. A group is never a feature.
     classes : sequence or path, optional
-        The classes in order, or a text file with one class per line. By default the classes that
-        the file lists, else the labels that occur: numbers by value, then text.
+        The classes in order, or a text file with one class per line. By default, the classes that
+        `source` lists, else the labels that occur, sorted: numbers by value, then text.
     missing : collection of str
         Texts that mean a missing label, for instance "NA". None, NaN, null and blank text always
-        mean a missing label. For a feature file, so do the texts that were passed when it was made.
+        mean a missing label. So do texts that were passed as `missing` to make a feature file.
     labelled : bool, default=True
         Whether labels are required. If False, a table without labels has -1 in every row.
 
     Returns
     -------
     FeatureTable
-        Features are copied only if the format requires it. Those of a feature file are
+        Features are copied only if the format requires a copy. The features of a feature file are
         memory-mapped. `notes` lists columns that may have become features by mistake.
 
     Examples
@@ -114,7 +116,7 @@ def read_table(
 
 @contextmanager
 def errors_named(*paths: Path) -> Iterator[None]:
-    """Add file names to errors about the content of files, unless an error names a file.
+    """Add file names to errors about the content of files, if an error names no file.
 
     Examples
     --------
@@ -193,7 +195,7 @@ def _table(
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:
-    """Return ids from a column, else from the index of a data frame, else positions."""
+    """Return the ids: from a column, else from the index of a data frame, else positions."""
     if roles.id is not None:
         return RowIds.of_column(roles.id, columns[roles.id])
     index = pandas_index(source)

@@ -58,23 +58,25 @@ class RowIds:
     def of_column(cls, column: str, cells: Any, *, argument: str = "") -> "RowIds":
         """Return the ids in a user's column; raise if ids are missing or equal.
 
-        Errors name `argument` if it is given, else the column.
+        In errors, `argument` is the name of the ids; by default, the column is named.
         """
         ids, name = cls(cells, COLUMN, column), argument or f"column {column!r}"
         check_named(ids.values, name)
         texts = list(ids)
         empty, twice = [row for row, text in enumerate(texts) if not text], _repeated(texts)
         if empty:
-            problem = f"has no id in {counted(len(empty), 'row')} (row {first_few(empty)}, from 0)"
+            rows = f"row {first_few(empty)}; the first row is 0"
+            problem = f"has no id in {counted(len(empty), 'row')} ({rows})"
         elif twice:
             rows = first_few(row for row, text in enumerate(texts) if text == twice[0])
             more = f"; {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
-            problem = f"holds {twice[0]!r} more than once (in rows {rows}, from 0{more})"
+            where = f"in rows {rows}; the first row is 0{more}"
+            problem = f"holds {twice[0]!r} more than once ({where})"
         else:
             return ids
-        advice = "name another column by {id_column}, or pass '' to use the positions of rows."
+        advice = "name another column by {id_column}, or pass an empty name to use row positions."
         if argument:
-            advice = "pass a different id per row, or remove it to use the index or positions."
+            advice = "pass a different id per row. To use the index or positions, omit the ids."
         raise ArgumentError(name, problem, advice, id_column=...)
 
     def __len__(self) -> int:
@@ -115,26 +117,26 @@ class RowIds:
     def places_of(
         self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
     ) -> IntArray:
-        """Return the position of the row with each wanted id; -1 for other ids that are `known`.
+        """Return the position of the row with each wanted id; -1 for an id that is only in `known`.
 
         Raises
         ------
         ArgumentError
-            If an id of `origin`, the place of the wanted ids in errors, belongs to no row or occurs
-            twice, or if two rows have the same id. The message lists these ids.
+            If a wanted id belongs to no row or occurs twice, or if two rows have the same id. The
+            message lists such ids. `origin` states where the wanted ids are from.
         """
         listed = list(wanted)
         place = {text: row for row, text in enumerate(self)}
         if len(place) < len(self):  # possible for ids of a feature file that was changed
             twice = _repeated(list(self))
             problem = f"{counted(len(twice), 'id')} of the rows occur more than once"
-            raise ArgumentError("", f"{problem} ({first_few(twice)})", "give each row another id.")
+            raise ArgumentError("", f"{problem} ({first_few(twice)})", "give each row a unique id.")
         place |= {text: -1 for text in known if text not in place}
         unknown = [text for text in listed if text not in place]
         if unknown:
             few = f"{counted(len(unknown), 'id')} that no row has ({first_few(unknown)})"
-            problem = f"{origin} has {few}; ids are {self.in_words()}"
-            advice = "remove these lines, or pass the data to which they belong."
+            problem = f"{origin} has {few}; the row ids are {self.in_words()}"
+            advice = "remove the lines with these ids, or pass the data that has these ids."
             raise ArgumentError("", problem, advice)
         twice = _repeated(listed)
         if twice:

@@ -44,8 +44,8 @@ class FeatureTable:
     """Features and labels of the same rows.
 
     `labels` are the given labels, which are used for training and may be wrong. `true_labels` are
-    labels known to be right: a person checked them, or they are the labels before noise was added.
-    They are only used on request.
+    labels known to be correct: a person checked the labels, or noise was added to them later.
+    True labels are used only on request.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class FeatureTable:
     def __post_init__(self) -> None:
         """Raise if fields differ in their numbers of rows or classes."""
         if len(self.features.shape) != 2:
-            advice = "pass one row of features per sample, in two dimensions."
+            advice = "pass a two-dimensional array: one row per sample, one column per feature."
             raise ArgumentError("features", f"has shape {tuple(self.features.shape)}", advice)
         for name in ("classes", "superclass_names", "split_names"):
             check_names(name, getattr(self, name))
@@ -166,10 +166,10 @@ class FeatureTable:
         return self.coded.values
 
     def chosen_split(self, split: str | None = None) -> str | None:
-        """Return the name of the split that `split` means, or None for all rows.
+        """Return the name of the split that `split` selects, or None for all rows.
 
-        By default, it is "train" if the table has this split, else all rows. "all" means all rows,
-        unless the table has a split of this name.
+        By default, the split is "train" if the table has such a split. Else, all rows are selected.
+        "all" selects all rows, unless the table has a split of this name.
         """
         if split is None:
             return TRAINING if TRAINING in self.split_names else None
@@ -177,7 +177,7 @@ class FeatureTable:
             return split
         if split == ALL_ROWS:
             return None
-        known = first_few(self.split_names) or "no splits"
+        known = f"the splits {first_few(self.split_names)}" if self.split_names else "no splits"
         raise ArgumentError({"split": split}, f"is not in this table, which has {known}.")
 
     def rows_of_split(self, split: str | None = None) -> NDArray[np.intp]:
@@ -227,10 +227,10 @@ class FeatureTable:
     def with_classes(
         self, is_kept: NDArray[np.bool_], merged_into: IntArray | None = None
     ) -> "FeatureTable":
-        """Return the table with fewer classes: those with a true `is_kept` (n_classes,).
+        """Return the table with fewer classes: those where `is_kept` (n_classes,) is true.
 
-        Labels of other classes become missing. If `merged_into` (n_classes,) is given, they become
-        labels of the class at this position instead.
+        Labels of other classes become missing. But if `merged_into` (n_classes,) is given, labels
+        of a class k become labels of the class at the position `merged_into[k]`.
         """
         place = np.where(is_kept, np.cumsum(is_kept) - 1, NO_LABEL)
         if merged_into is not None:
@@ -306,7 +306,7 @@ def code_by_name(
         found = code_labels(labels, name=name, missing=missing, by_name=True)
         new = [label for label in found.classes.tolist() if label not in names]
         if len(new) == found.n_classes:
-            advice = "pass the labels of these rows; not all classes may be new."
+            advice = "pass labels that belong to these rows: at least one class must be known."
             return found.among(np.array(names, dtype=object), name=name, advice=advice)
         names += new
     return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
@@ -321,9 +321,9 @@ def code_given_and_true(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> tuple[Labels, Labels | None]:
-    """Return the labels of the two columns, with the same classes; None if `true_label` is None.
+    """Return given labels, and true labels or None, with the same classes.
 
-    The other parameters are those of `code_by_name`.
+    `label` and `true_label` are names of columns. Other parameters are those of `code_by_name`.
     """
     how: dict[str, Any] = {"missing": missing, "extend": extend}
     names = [name for name in (label, true_label) if name is not None]
@@ -345,13 +345,13 @@ def code_given_and_true(
 
 
 def warn_of_unused(missing: Iterable[str], labels: Iterable[object], label: str) -> None:
-    """Warn of texts in `missing` that do not occur in a column of labels: they may be misspelt."""
+    """Warn if a text in `missing` does not occur in a column of labels: it may be misspelt."""
     present = {as_text(cell) for cell in labels if not is_missing(cell)}
     unused = [text for text in missing if text not in present]
     if unused:
         occur = "occurs" if len(unused) == 1 else "occur"
         nowhere = f"{first_few(unused)} {occur} nowhere in the label column {label!r}"
-        warnings.warn(f"{nowhere}: check the texts that mean no label.", stacklevel=2)
+        warnings.warn(f"{nowhere}: check the spelling of texts that mean no label.", stacklevel=2)
 
 
 def code_positions(
@@ -385,11 +385,11 @@ def _is_whole(label: str) -> bool:
 
 
 def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
-    """Return a note on classes that a label file adds; raise if they would need a superclass."""
+    """Return a note on classes that a label file adds; raise if such a class needs a superclass."""
     new = [name for name in classes if name not in known]
     if new and grouped:
         are = f"{first_few(new)} {'is' if len(new) == 1 else 'are'}"
         problem = f"{are} in none of the superclasses of the table"
-        advice = "remove the labels of these rows, or pass features without superclasses."
+        advice = "remove labels of these classes, or pass features without superclasses."
         raise ArgumentError("", problem, advice)
     return f"new classes: {first_few(new)}" if new else ""
