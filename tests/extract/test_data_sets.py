@@ -106,10 +106,12 @@ def test_rejects_human_labels_that_do_not_fit(cifar100):
     trap = {"noisy_label": Trap(root / "sprung"), "clean_label": clean}
     rejected("is not a file of arrays that torch saved", trap)
     assert not (root / "sprung").exists()
-    rejected(r"needs entries clean_label and noisy_label, but has \['label'\]", {"label": np.arange(7)})
+    rejected(
+        r"needs entries clean_label and noisy_label, but has \['label'\]", {"label": np.arange(7)}
+    )
     for given, noisy, message in (
-        (clean, HUMAN[1:], "noisy labels that are not 7 numbers below 100: download it again"),
-        (clean, [*HUMAN[1:], 100], "noisy labels that are not 7 numbers below 100"),
+        (clean, HUMAN[1:], "noisy labels that are not 7 integers from 0 to 99: download the file"),
+        (clean, [*HUMAN[1:], 100], "noisy labels that are not 7 integers from 0 to 99"),
         (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use the file of CIFAR-100"),
     ):
         archives.write_human_labels(root, given, noisy)
@@ -186,7 +188,9 @@ def test_error_says_where_to_put_missing_data(tmp_path, name):
 def test_rejects_incomplete_data_set(tmp_path):
     archives.write_food101(tmp_path)
     (tmp_path / "food-101" / "images").rename(tmp_path / "elsewhere")
-    with pytest.raises(FileNotFoundError, match=r"has missing or changed files.*Food101\(.*download=True"):
+    with pytest.raises(
+        FileNotFoundError, match=r"has missing or changed files.*Food101\(.*download=True"
+    ):
         load_data_set("food101", tmp_path)
 
 

@@ -72,7 +72,11 @@ UNLABELLED = {"unlabelled": True}
     [
         (shutil.rmtree, {}, "is not a folder: pass a folder of images"),
         (emptied, {}, "has no sub-folder: create one per class"),
-        (lambda root: write_picture(emptied(root) / "1.png", 1), {}, r"1 image but no class folders"),
+        (
+            lambda root: write_picture(emptied(root) / "1.png", 1),
+            {},
+            r"1 image but no class folders",
+        ),
         (lambda root: write_picture(root / "1.png", 1), {}, r"1 image next to .*unlabelled=True"),
         (lambda root: add_folders(emptied(root), 1), UNLABELLED, r"no images in 1 folder .*photos"),
         (lambda root: add_folders(root, 1), {}, r"no images in 1 folder \(.*emu0'\): add images"),

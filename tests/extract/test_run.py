@@ -164,7 +164,9 @@ def test_output_from_other_content_is_not_overwritten(photos, output, change):
     elif change == "broken":
         output.write_text("my notes")
     before, items = output.read_bytes(), read_image_folder(photos)
-    with pytest.raises(FileExistsError, match="was made from other items or settings: pass force=True"):
+    with pytest.raises(
+        FileExistsError, match="was made from other items or settings: pass force=True"
+    ):
         extract(items, backbone, output, **options)
     assert output.read_bytes() == before
     assert not extract(items, backbone, output, force=True, **options).up_to_date

@@ -46,7 +46,7 @@ class DrawnLine:
     colour: str  # of the method
     points: tuple[tuple[float, float], ...]  # positions x and y, connected in this order
     mark: str  # a character of MARKS, drawn at each point
-    style: str = "curve"  # or "open" (half-whitened), "level" (horizontal), "chosen" (a level)
+    style: str = "curve"  # "open": half-whitened; "level": horizontal; "chosen": chosen level
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
 
 
 def _ends(method: Method) -> tuple[float, float]:
-    """Return the ends of the error bar, from 0 to 1; an unknown error has length zero."""
+    """Return the ends of the error bar within [0, 1]; an unknown standard error counts as zero."""
     error = method.standard_error if math.isfinite(method.standard_error) else 0.0
     return max(method.agreement - error, 0.0), min(method.agreement + error, 1.0)
 

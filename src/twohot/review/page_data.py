@@ -47,7 +47,7 @@ class PictureFiles:
 
     folder: Path | None  # folder of the page, to which links are relative; None: no links
     root: Path  # folder to which the paths of pictures are relative
-    limit: int = EMBED_LIMIT  # maximum number of embedded pictures of rows, also of neighbours
+    limit: int = EMBED_LIMIT  # maximum number of embedded pictures of rows, and of neighbours
     size: int = THUMBNAIL_SIZE  # longest side of an embedded picture, in pixels
 
 
@@ -150,7 +150,7 @@ def neighbour_columns(
         return {"neighbours": None}
     others = np.fromiter(number, np.intp, len(number))
     small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
-    pictures, _ = row_pictures(rows, others, small)  # the rows of the page have the same messages
+    pictures, _ = row_pictures(rows, others, small)  # drop messages: those of the rows are enough
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
     about = {"id": _ids(rows, others), "label": rows.given_labels[others], "items": items}
     return {"neighbours": {**about, **pictures, **columns}}
@@ -174,7 +174,7 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
 def verdict_columns(
     rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
 ) -> list[list[tuple[str, int | str | None]]] | None:
-    """Return for each row pairs of a reviewer and the chosen label.
+    """Return for each row a list of pairs: a reviewer, and the label that this reviewer chose.
 
     The label is the code of a class, the name of a new class, or None for an excluded row.
     """
