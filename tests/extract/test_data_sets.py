@@ -112,7 +112,7 @@ def test_rejects_human_labels_that_do_not_fit(cifar100):
     for given, noisy, message in (
         (clean, HUMAN[1:], "noisy labels that are not 7 integers from 0 to 99: download the file"),
         (clean, [*HUMAN[1:], 100], "noisy labels that are not 7 integers from 0 to 99"),
-        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use the file of CIFAR-100"),
+        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use CIFAR-100_human"),
     ):
         archives.write_human_labels(root, given, noisy)
         rejected(message)

@@ -141,7 +141,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     )
     page.browser.refresh()
     assert page.said("progress-text") == "30 decisions"
-    assert "stored verdicts ignored: they belong to another review" in page.said("status")
+    assert "stored verdicts of another review, or after a missing" in page.said("status")
     kept = "return localStorage[logKey(0)]"
     before = page.script(kept)
     page.press("r")  # a copy of what was stored is kept

@@ -334,9 +334,15 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     unknown = [name for name in header if name not in FIELDS]
     repeated = [name for name in FIELDS if header.count(name) > 1]
     if missing or unknown or repeated:
-        problems = [f"lacks the columns {', '.join(missing)}"] * bool(missing)
-        problems += [f"has the unknown columns {first_few(unknown)}"] * bool(unknown)
-        problems += [f"has the columns {first_few(repeated)} more than once"] * bool(repeated)
+        problems = [f"lacks {counted(len(missing), 'column')} ({', '.join(missing)})"] * bool(
+            missing
+        )
+        problems += [
+            f"has {counted(len(unknown), 'unknown column')} ({first_few(unknown)})"
+        ] * bool(unknown)
+        problems += [f"repeats {counted(len(repeated), 'column')} ({first_few(repeated)})"] * bool(
+            repeated
+        )
         needed = f"the columns {', '.join(REQUIRED)} are required"
         optional = f"{', '.join(FIELDS[len(REQUIRED) :])} are optional"
         advice = f"{needed}, and {optional}. Separate them by commas, semicolons or tabs."
