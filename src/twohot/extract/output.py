@@ -91,7 +91,7 @@ COPIED = ("classes", "superclass", "superclass_names", "split_names", "item_kind
 
 @dataclass(frozen=True)
 class Skipped:
-    """An item that is missing in the feature file, because it could not be read."""
+    """An item that could not be read, so it is missing in the feature file."""
 
     id: str  # the id of the item in the user's data
     item: str  # the path or the text

@@ -46,7 +46,7 @@ class LabelReading:
         return replace(self, n_different=self.n_different + len(different), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return for each class the text that the file has for it: its name or its position."""
+        """Return the text of each class in the file: the name of the class, or its position."""
         return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 

@@ -31,7 +31,7 @@ from twohot.tables import (
 
 MARK = "\ufeff"  # byte order mark
 BEFORE = "given_label"  # name of the new column with the old labels
-OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # names of such columns after several corrections
+OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # columns of old labels after several corrections
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class OwnCsv:
             yield raw, record.end
 
     def _quoted(self, cell: str, like: str) -> str:
-        """Return a new cell as text, in quotes if necessary or if the old cell `like` has them."""
+        """Return a new cell as text; in quotes if necessary, or if the old cell `like` is."""
         if like.startswith('"') or any(mark in cell for mark in ('"', "\r", "\n", self.delimiter)):
             return '"' + cell.replace('"', '""') + '"'
         return cell
@@ -209,7 +209,7 @@ def _may_be_labels(column: Any) -> bool:
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
-    r"""Yield the records of a CSV text unchanged: joined, they equal the text.
+    r"""Yield the records of a CSV text unchanged: the joined records equal the text.
 
     Examples
     --------

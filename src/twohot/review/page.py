@@ -72,7 +72,7 @@ VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate
 DOUBTS = ("wrong", "confidence", "secondConfidence", "undecided")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
-# Characters that are escaped: they could end the HTML element or a line of the script.
+# Characters that are escaped, because they could end the HTML element or a line of the script.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
 # The command shown in reports of `twohot audit`.

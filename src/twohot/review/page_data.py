@@ -37,7 +37,7 @@ NEIGHBOUR_TEXT_LIMIT = 300
 # Maximum number of rows per finding in a page; findings.csv has all rows.
 MOST_SHOWN = 1000
 
-# Position of a row → its neighbours: their positions, and cosines in hundredths (None: unknown).
+# Position of a row → list of neighbours, as (position, cosine in hundredths or None if unknown).
 Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
@@ -134,9 +134,9 @@ def neighbour_columns(
 ) -> dict[str, Any]:
     """Return the neighbours of each row of a page, and their ids, labels, items and pictures.
 
-    Neighbours are numbered in the order of the page. For each kind of neighbours and each row there
-    is a list of pairs: number of the neighbour, cosine in hundredths. Instead of the list there is
-    None if neighbours of this kind are unknown for the row.
+    Neighbours are numbered in the order of the page. Each kind of neighbours has one entry per row:
+    a list of pairs (number of the neighbour, cosine in hundredths), or None if the neighbours of
+    this kind are unknown for the row.
     """
     number: dict[int, int] = {}
     columns: dict[str, Any] = {kind: [] for kind in near}

@@ -246,11 +246,11 @@ class RowFinding:
 
 @dataclass(frozen=True)
 class AlikeClasses:
-    """Two overlapping classes: rows of one are among the nearest rows of the other."""
+    """Two overlapping classes: rows of one class are among the nearest rows of the other class."""
 
     first: int  # position in the classes
     second: int  # position in the classes
-    mixing: float  # neighbours in the other class, relative to a random split of one class (1)
+    mixing: float  # fraction of neighbours in the other class / the same in a random split of one
 
 
 @dataclass(frozen=True, eq=False)

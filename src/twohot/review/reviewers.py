@@ -44,7 +44,7 @@ class Agreement:
 
     reviewers: tuple[str, ...]
     n_rows: int  # rows decided by two or more reviewers
-    n_agreeing: int  # of these, rows to which all their reviewers gave the same label
+    n_agreeing: int  # number of these rows to which all reviewers of the row gave the same label
     kappa: float  # Cohen's kappa; mean over pairs of reviewers, weighted by rows that both decided
     interval: tuple[float, float]  # 95 % confidence interval of kappa; NaN if kappa is undefined
 
@@ -143,7 +143,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
 
 
 def _labels_by_row(
-    decisions: Sequence[tuple[str, Decision]],  # each with its file
+    decisions: Sequence[tuple[str, Decision]],  # pairs of a file and a decision in this file
     reader: DecisionReader,
     paths: Mapping[str, Sequence[Path]],  # by file, the paths that an error names
 ) -> tuple[Verdicts, set[int]]:

@@ -11,7 +11,7 @@ from twohot.base import load_extra, on_other_host
 
 # Longest side (in pixels) of pictures that are stored without loss: compression would blur them.
 LOSSLESS_SIDE = 64
-# Quality of WebP, from 0 to 100: the lowest one at which text in pictures is easy to read.
+# Quality of WebP, from 0 to 100: the lowest quality at which text in pictures is easy to read.
 QUALITY = 75
 
 

@@ -15,7 +15,7 @@ from twohot.review.page import read_template, review_page
 from twohot.review.page_data import PictureFiles
 from twohot.review.records import ReviewRows, ReviewSummary, readable
 
-# Height of the page in pixels: it fits on a screen below the bars of a notebook.
+# Height of the page in pixels, which fits on a screen below the bars of a notebook.
 HEIGHT = 760
 LEAST_HEIGHT = 300
 # Command that the page shows. In this command, the variable `review` is the widget.

@@ -230,7 +230,8 @@ export class CheckedReview {
     return this.review.bound <= this.review.target;
   }
 
-  /* The index of the next row, or null. A second look comes when it is due or nothing else is left. */
+  /* The index of the next row, or null. A second look at a row comes after LOOKS_BETWEEN looks, or earlier if no
+     other row is left. */
   next({ goesOn = false } = {}) {
     const [oldest] = this.waiting;
     const isAtEnd = (this.isReached && !goesOn) || !this.review.remaining.left;
@@ -322,7 +323,7 @@ export function correctionLine(checked) {
 
 /* ---- a certificate as a file ---- */
 
-/* JSON as Python writes it, in ASCII with sorted names; the digest is computed from it. */
+/* The same JSON text as Python writes, in ASCII with sorted names. The digest is computed from this text. */
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(", ")}]`;
   if (value !== null && typeof value === "object") return `{${Object.keys(value).sort().map((name) => `${canonical(name)}: ${canonical(value[name])}`).join(", ")}}`;
@@ -335,7 +336,7 @@ export function sealed(fields) {
   return canonical({ ...fields, sha256: sha256(canonical(fields)) });
 }
 
-/* SHA-256 (FIPS 180-4) of ASCII text. Browsers offer it only on https pages. */
+/* SHA-256 (FIPS 180-4) of ASCII text. Browsers have their own function only on https pages. */
 export function sha256(text) {
   const fraction = (value) => (Math.abs(value - Math.trunc(value)) * 2 ** 32) | 0;
   const primes = [];

@@ -23,7 +23,7 @@ export function decisionsAsCsv() {
   return "\ufeff" + csvText([COLUMNS, ...spellings, ...lines]);
 }
 
-/* The lines of a decision file. A spreadsheet may have saved it with another separator. */
+/* The lines of a decision file. A spreadsheet may have saved the file with another separator. */
 function decisionLines(text) {
   for (const delimiter of DELIMITERS) {
     try {
@@ -88,7 +88,7 @@ function importedSpellings(lines, code) {
   return merged;
 }
 
-/* Throw if another reviewer decided the row differently, unless the row was settled. */
+/* Throw if two reviewers decided the row differently, unless the line has a final decision on the row. */
 function checkReviewer(i, line, made, spellings) {
   const before = answerOf(i).decision;
   const owner = before?.reviewer ?? reviewer.name;

@@ -106,7 +106,7 @@ export function onNoteClosed() {
 
 /* ---- confirmation ---- */
 
-/* A step on more rows than this asks for confirmation. */
+/* A step that changes more rows than this number asks for confirmation. */
 const MANY = 100;
 let confirmed = () => {};
 

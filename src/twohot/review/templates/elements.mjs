@@ -28,13 +28,13 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/* A probability as text, never 0 % or 100 %. */
+/* A probability as text, which is never 0 % or 100 %. */
 export function percent(thousandths) {
   if (thousandths >= 995) return "> 99 %";
   return thousandths < 5 ? "< 1 %" : `${Math.round(thousandths / 10)} %`;
 }
 
-/* A class name. A long one is cut in the middle, because long names often differ at their ends. */
+/* A class name. A long name is cut in the middle, because long names often differ at their ends. */
 export function labelChip(label, role, meaning) {
   const name = shownName(label);
   const letters = [...name];
@@ -45,7 +45,7 @@ export function labelChip(label, role, meaning) {
 /* The id of a row, as a link to its focus view. */
 export function idLink(i, text = rowName(i)) {
   const className = text.length <= SHORT_ID ? "id is-short" : "id";
-  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Show only ${rowName(i)}${IN_NOTEBOOK ? "" : "; the link can be shared"}`, tabIndex: -1 });
+  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Show only ${rowName(i)}${IN_NOTEBOOK ? "" : "; this link opens the row"}`, tabIndex: -1 });
 }
 
 /* ---- the item of a row ---- */
@@ -217,7 +217,7 @@ function neighbour(number, remark) {
   return made;
 }
 
-/* The nearest rows of a kind under a heading; null if they were not computed for this row. */
+/* The nearest rows of a kind, under a heading; null if no nearest rows were computed for this row. */
 export function nearest(i, kind, heading) {
   const pairs = report.neighbours?.[kind]?.[i];
   if (!pairs) return null;

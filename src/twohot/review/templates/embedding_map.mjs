@@ -62,7 +62,7 @@ const plot = {
   selected: null,       /* which points are in the lasso */
   nSelected: 0,
   image: null,          /* the image on the canvas of the points */
-  changed: null,        /* called after the selection has changed */
+  changed: null,        /* function that is called after each change of the selection */
 };
 
 const size = () => [byId("map-box").clientWidth, byId("map-box").clientHeight];
@@ -380,7 +380,7 @@ function listenToPointer(box, open) {
     [start, plot.path] = [null, []];
     if (!isTap) return plot.tool === "lasso" ? selectInside(path.map((place) => fromPixels(...place))) : undefined;
     const found = pointAt(placeIn(event));
-    /* With touch, the first tap shows a point, and the second opens it. */
+    /* On a touch screen, the first tap shows a point, and the second tap opens its row. */
     const isRead = event.pointerType === "mouse" || found === plot.current;
     readPoint(found);
     if (found >= 0 && isRead && isInReview(found)) open(plot.points.shown[found]);
@@ -402,7 +402,7 @@ function onMapKey(event, open) {
 }
 
 /* Prepare the map when it is first opened: open(i) shows a row, changed() refreshes the list after a
-   selection, review() shows the list. */
+   selection, review() shows the list, and drop() removes the lasso filter. */
 export function openEmbeddingMap({ open, changed, review, drop }) {
   if (plot.points) return redrawMap();
   plot.points = pointsOf(report.map);

@@ -7,7 +7,7 @@ import { N_ROWS, className, classOrder, decisions, mergedLabel, notes, report } 
 export const FLAGGED = "wrong";
 /* Options for the least probability of a suggestion, in thousandths. */
 export const CONFIDENCES = [500, 800, 900, 950, 990];
-/* The first order of each sort key: 1 ascending, -1 descending. */
+/* The default order of each sort key: 1 is ascending, -1 is descending. */
 const SORT_SIGN = { suspicious: 1, wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
 
 /* For each filter, the values that a row matches. */
@@ -58,7 +58,8 @@ export function look(wanted) {
     const nFails = fails.filter(Boolean).length;
     if (!nFails) view.push(i);
     if (nFails > 1) continue;
-    /* A row that fails one filter counts for that filter's options; a row that fails none, for all filters. */
+    /* A row that fails exactly one filter is counted for the options of this filter. A row that fails no filter
+       is counted for the options of all filters. */
     tallies.forEach((tally, k) => {
       if (nFails && !fails[k]) return;
       for (const value of values[k]) tally.set(value, (tally.get(value) ?? 0) + 1);

@@ -45,7 +45,8 @@ export function pointTowards(points, from, [right, up], admits = () => true) {
   return found;
 }
 
-/* Whether a place is inside a closed path, [[x, y], …]: a ray from it crosses the path an odd number of times. */
+/* Whether a place is inside a closed path, [[x, y], …]: a ray from the place crosses the path an odd number of
+   times. */
 export function isInside(path, x, y) {
   let isIn = false;
   for (let k = 0, last = path.length - 1; k < path.length; last = k++) {

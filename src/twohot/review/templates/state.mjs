@@ -6,7 +6,7 @@
 export const report = JSON.parse(document.getElementById("report-data").textContent);
 /* Ids that equal the positions are left out of the file. */
 report.id ??= report.row.map(String);
-/* A finding lists its rows, most suspicious first; `rank` is the inverse. */
+/* A finding lists its rows, most suspicious first; `rank` maps a row to its position in this list. */
 for (const finding of report.findings) finding.rank = new Map(finding.rows.map((i, place) => [i, place]));
 
 export const N_ROWS = report.row.length;
@@ -23,7 +23,7 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/* A label is the code of a class, or the name of a new one. */
+/* The name of a class; a label is the code of a class, or the name of a new class. */
 export function className(label) {
   if (typeof label === "string") return label;
   return label === NO_LABEL ? "" : report.classes[label];

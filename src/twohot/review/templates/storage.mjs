@@ -16,7 +16,7 @@ report.row.forEach((row, i) => {
 });
 
 const elsewhere = new Map();   /* part → stored entries of rows that this page does not show */
-const copies = new Map();      /* key → text, in case localStorage is full */
+const copies = new Map();      /* key → latest text, which is used if localStorage is full */
 
 /* Where the last write is stored: nowhere, only in the second copy (IndexedDB), or in localStorage. */
 export const LOST = 0;
@@ -117,7 +117,7 @@ function latestText(key) {
   return writtenAt(copy) > writtenAt(stored) ? copy : stored;
 }
 
-/* The time a part was written; 0 if it is missing or invalid. */
+/* The time at which a part was written; 0 if the part is missing or invalid. */
 function writtenAt(text) {
   try {
     return JSON.parse(text)?.at ?? 0;

@@ -19,7 +19,7 @@ const log = [];       /* { i, kind, label }, in the order of the verdicts */
 let session = null;   /* the state after the log */
 let goesOn = false;   /* whether the reviewer continues after the target is reached */
 let shown = null;     /* the current row */
-let untaken = null;   /* the stored log, if only a part of it was taken */
+let untaken = null;   /* the stored log, if only a part of it was replayed */
 
 /* ---- replay of the log ---- */
 

@@ -13,13 +13,13 @@ const BRIEF_TEXT = 300;
 const PRINTED = 120;
 
 export const page = {
-  view: [],               /* the rows that match, in order; decisions do not change it */
+  view: [],               /* the rows that match the filters, in order; decisions do not change this list */
   cursor: 0,              /* position of the current row in the view */
   isReversed: false,
   layout: report.items === null ? "table" : "cards",
   list: report.items === null ? "table" : "cards",   /* the layout other than focus that was shown last */
   isDone: false,          /* whether the focus view has no undecided row left */
-  selected: new Set(),    /* selected rows of the table */
+  selected: new Set(),    /* the selected rows of the table */
   anchor: 0,              /* position from which Shift selects */
 };
 
@@ -190,7 +190,7 @@ function setAddress(fragment) {
   addressTimer = setTimeout(() => history.replaceState(null, "", fragment || location.pathname + location.search), 400);
 }
 
-/* Make a position of the view the current one: turn to its page, scroll to it and focus it. */
+/* Make the row at a position of the view the current row: show its page, scroll to the row and focus the row. */
 export function goTo(place) {
   const before = firstOfPage();
   const wasDone = page.isDone;
