@@ -101,7 +101,7 @@ def test_address_of_a_row_leads_to_it_despite_filters(opened) -> None:
     page.press(Keys.ESCAPE)
     assert len(page.shown()) == 6
     page.script("location.hash = 'row=99'")
-    page.wait(lambda: "not on this page" in page.said("status"))
+    page.wait(lambda: "not part of the review" in page.said("status"))
     page.press("f")
     assert page.current() == row
 

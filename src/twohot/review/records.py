@@ -250,7 +250,9 @@ class AlikeClasses:
 
     first: int  # position in the classes
     second: int  # position in the classes
-    mixing: float  # fraction of neighbours in the other class / the same in a random split of one
+    # Fraction of neighbours in the other class, divided by its expectation if the two classes were
+    # random halves of one class.
+    mixing: float
 
 
 @dataclass(frozen=True, eq=False)
