@@ -104,23 +104,23 @@ def test_accepts_suggestions_at_the_exact_probability(written) -> None:
         ),
         (
             [replace(decided(0, "accept"), report="r0")],
-            rf"decided in report 'r0', and the audit has report '{REPORT}': pass the folder",
+            rf"decided in report 'r0', but the audit has report '{REPORT}': pass the audit folder",
         ),
         ([decided(0, "relabel", "yak")], r"label 'yak', which is none of the 4 classes: use one"),
         ([decided(0, "relabel")], r"row 0 has decision relabel and no label"),
-        ([decided(0, "accept", "owl")], r"accept means 'dog', but its label says 'owl'"),
+        ([decided(0, "accept", "owl")], r"accept, which gives the label 'dog', but label 'owl'"),
         (
             [decided(0, "accept"), decided(0, "reject")],
             r"row 0 was decided twice, as 'dog' and as 'cat': keep one",
         ),
         ([decided(0, "new_class", "  ")], r"row 0 has decision new_class and label '  '"),
-        ([decided(0, "exclude", "owl")], r"exclude means excluded, but its label says 'owl'"),
+        ([decided(0, "exclude", "owl")], r"exclude, which gives no label, but label 'owl'"),
         (
             [decided(0, "reject"), decided(0, "exclude")],
             r"row 0 was decided twice, as 'cat' and as excluded",
         ),
-        ([decided(0, "accept", given_label="owl")], r"given_label 'owl' .* and 'cat' in the audit"),
-        ([decided(0, "accept", suggested_label="owl")], r"suggested_label 'owl' .* and 'dog' in"),
+        ([decided(0, "accept", given_label="owl")], r"given_label 'owl' .* but 'cat' in the audit"),
+        ([decided(0, "accept", suggested_label="owl")], r"suggested_label 'owl' .* but 'dog' in"),
     ],
 )
 def test_rejects_decisions_of_another_audit(made, message) -> None:
@@ -130,7 +130,7 @@ def test_rejects_decisions_of_another_audit(made, message) -> None:
 
 def test_rejects_a_missing_second_candidate() -> None:
     rows = audit_rows(4, second_labels=np.full(4, NO_LABEL))
-    with pytest.raises(ValueError, match="no second candidate to take: use relabel"):
+    with pytest.raises(ValueError, match="no second candidate: use decision relabel"):
         apply_decisions(rows, [Decision(rows.report_id(), "0", "second", "")])
 
 
@@ -145,13 +145,13 @@ def test_reads_files_with_and_without_notes(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "lacks report, id, decision, label: the columns"),
-        ("report,id,decision\n", r"decisions\.csv lacks label:"),
-        (f"{HEADER},mood\n", "has unknown or repeated columns 'mood'"),
-        (f"{HEADER},id\n", "has unknown or repeated columns 'id', 'id'"),
+        ("", r"lacks 4 columns \(report, id, decision, label\): the"),
+        ("report,id,decision\n", r"decisions\.csv lacks 1 column \(label\):"),
+        (f"{HEADER},mood\n", r"has 1 unknown column \('mood'\)"),
+        (f"{HEADER},id\n", r"repeats 1 column \('id'\)"),
         ("report;row;decision;label\n", "Separate them by commas"),
-        (f"{HEADER}\nr1,1,accept\n", "decision 1 has 3 fields and the header has 4"),
-        (f"{HEADER}\nr1,1,dance,\n", "decision 'dance': pass one of accept, reject, second, rel"),
+        (f"{HEADER}\nr1,1,accept\n", "decision 1 has 3 fields, but the header has 4"),
+        (f"{HEADER}\nr1,1,dance,\n", "decision 'dance': use one of accept, reject, second, rel"),
     ],
 )
 def test_rejects_a_file_without_decisions(tmp_path, text, message) -> None:

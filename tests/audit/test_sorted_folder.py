@@ -128,8 +128,8 @@ def test_rejects_a_class_that_cannot_name_a_folder(sort, tmp_path, names, messag
     [
         (audited(ids=RowIds(range(4))), "is a folder, and the ids of the audit are positions in"),
         (audited([*NAMES[:3], "dog/4.png"]), r"lacks 1 image of the audit \('dog/4.png'\)"),
-        (audited([*NAMES[:3], "../x.png"]), r"images outside of their folder \('../x.png'\)"),
-        (audited([*NAMES[:3], "/x.png"]), r"images outside of their folder \('/x.png'\)"),
+        (audited([*NAMES[:3], "../x.png"]), r"images outside of the audited folder \('../x.png'\)"),
+        (audited([*NAMES[:3], "/x.png"]), r"images outside of the audited folder \('/x.png'\)"),
         (audited(classes=("../up", "dog", "fox", "owl")), "class '../up' cannot be the name of"),
     ],
 )
@@ -143,7 +143,9 @@ def test_rejects_another_folder(sort, tmp_path, rows, message):
 def test_rejects_an_existing_folder(sort, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "mine.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"clean exists and is not empty: choose another"):
+    with pytest.raises(
+        ValueError, match=r"clean already exists, and is not an empty folder: choose another"
+    ):
         sort()
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}
 

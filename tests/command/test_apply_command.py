@@ -153,7 +153,7 @@ def test_decisions_of_several_reviewers_are_merged_and_settled() -> None:
     write_own()
     where = ("--to", "own.csv", "-o", "out.csv")
     said = done("apply", "decisions.csv", "ben.csv", *AUDIT, *where).output
-    agreement = "Agreement of 2 reviewers ('decisions', 'Ben'): 50.0% of 2 rows decided by two"
+    agreement = "Agreement of 2 reviewers ('decisions', 'Ben'): the labels are equal in 50.0%"
     assert agreement in said
     assert "Reviewers disagree on 1 row, which keeps its given label: out.disagree" in said
     codes = np.array(ROWS.given_labels)

@@ -176,12 +176,12 @@ def test_rejects_other_files_than_were_audited(audit, decided, tmp_path):
     place = table.column_names.index("kind")
     labels = pa.array([*GIVEN[:500], "ant", *GIVEN[501:]])
     relabelled = changed("relabelled", table.set_column(place, "kind", labels))
-    message = f"in row {IDS[500]} the column 'kind' has 'ant', and the audit 'cow'"
+    message = f"in row {IDS[500]} the column 'kind' has 'ant', but the audit has 'cow'"
     assert message in said(decided, to=relabelled)
     shorter = said(decided, to=changed("shorter", table.slice(0, 500)))
     assert re.search(rf"lacks (100 rows of the audit \('{IDS[500]}'|row {IDS[500]} of)", shorter)
     unnamed = changed("unnamed", table.drop_columns(["id"]))
-    assert "has no column 'id', which has the ids of the audit" in said(decided, to=unnamed)
+    assert "but no column 'id' of ids" in said(decided, to=unnamed)
     stranger = tmp_path / "stranger.csv"
     report = json.loads((audit / "audit" / "summary.json").read_text())["report"]
     write_csv(stranger, COLUMNS[:2] + COLUMNS[4:], [(report, "1", "reject", "")])

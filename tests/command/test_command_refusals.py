@@ -161,7 +161,7 @@ audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not
 audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
 audit table.csv -o out --checked outside.csv | --checked has 'yak' for row '1', which is neither
 audit table.csv -o out --checked open.csv | --checked holds no decision: pass the decisions
-audit table.csv -o out --checked table.csv | table.csv lacks report, id, decision and has
+audit table.csv -o out --checked table.csv | table.csv lacks 3 columns (report, id, decision)
 audit table.csv -o old | old is a file: pass the name of a folder
 audit table.csv -o old/audit | is inside
 audit review/issues.csv -o review --force | is an input and would be replaced by the audit in review
@@ -197,10 +197,10 @@ apply decisions.csv --audit review -o review/issues.csv --force | is the input f
 apply decisions.csv --audit review -o review/summary.json --force | is the input file
 apply decisions.csv --audit review -o old | old already exists
 apply stranger.csv --audit review -o x | row 99 was decided but is not in the audit
-apply foreign.csv --audit review -o x | report 'r0', and the audit has report 'r
+apply foreign.csv --audit review -o x | report 'r0', but the audit has report 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
-apply unlabelled.csv --audit review -o x | unlabelled.csv lacks label
-apply moody.csv --audit review -o x | has unknown or repeated columns 'mood'
+apply unlabelled.csv --audit review -o x | unlabelled.csv lacks 1 column (label)
+apply moody.csv --audit review -o x | has 1 unknown column ('mood')
 certify drawn drawn/check.csv --fdr .2 | --fdr=0.2 differs from 0.1, for which the rows were drawn
 certify drawn unfinished.csv | has no verdict on 1 of the 30 rows that were drawn ('
 certify drawn | pass the file of your verdicts, or --extend=… to draw more rows
@@ -227,8 +227,8 @@ corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
 extract table.csv --text-column label --unlabelled --backbone pixels -o x.features | takes images, b
 extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
-extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
-extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
+extract list.csv --backbone pixels --label-column kind -o x.features | missing file ('gone.png')
+extract food101 --backbone pixels --root r -o x.features | food101 was not found, because
 extract photos/cat --backbone pixels -o x.features | pass --unlabelled to use all images without
 extract mixed --backbone pixels -o x.features | ('mixed/loose.png'): pass --unlabelled
 extract none --backbone pixels --unlabelled -o x.features | there are no images in 1 folder ('none')

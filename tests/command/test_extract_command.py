@@ -90,7 +90,7 @@ def test_a_second_run_has_nothing_to_do(photos):
     assert "photos.features is up to date and has 12 rows" in said
     assert "0 items went through the model" in said
     (photos / "cat" / "000.png").unlink()
-    assert "made from other content" in refused("extract", *PIXELS)
+    assert "made from other items or settings" in refused("extract", *PIXELS)
     assert "has 11 rows" in done("extract", *PIXELS, "--force").output
 
 
@@ -105,7 +105,7 @@ def test_lists_some_of_the_unreadable_files(photos, n_bad):
     assert "has 12 rows" in contents
     assert skipped == f"{n_bad} item{'s' * (n_bad > 1)} could not be read:"
     assert advice == "Next: twohot audit photos.features -o audit/"
-    assert listed[0] == "  photos/dog/bad00.png: is not an image in a format that Pillow reads"
+    assert listed[0] == "  photos/dog/bad00.png: not an image in a format that Pillow can read"
     assert [line for line in listed if "bad" not in line] == [
         "  … and 10 more, all listed in the file's provenance."
     ] * (n_bad > 20)
@@ -210,13 +210,13 @@ def test_rejects_a_backbone_for_other_items_before_the_progress_bar():
     assert line.startswith("Error: --backbone='minilm' takes texts, but the items are images: pass")
 
 
-def test_files_that_are_not_taken_are_counted_and_named(photos):
+def test_skipped_files_are_counted_and_named(photos):
     (photos / "cat" / "up").symlink_to("..")
     (photos / "cat" / "x.heic").write_bytes(b"any")
     result = done("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
     assert result.stderr.splitlines() == [
-        "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
-        "Note: 1 file not taken (not an image file name): 'photos/cat/x.heic'.",
+        "Note: 1 file was skipped (link to a folder): 'photos/cat/up'.",
+        "Note: 1 file was skipped (file ending not supported): 'photos/cat/x.heic'.",
     ]
     assert "has 12 rows" in result.stdout
 

@@ -177,7 +177,7 @@ LISTS_TEXTS = (
     ("arguments", "message"),
     [
         ("predict unknown.st new", "new is a folder, and unknown.st does not store its backbone"),
-        ("predict old.st new", "backbone='pixels' has other weights than those"),
+        ("predict old.st new", "backbone='pixels' has other weights now"),
         ("predict p.safetensors tickets.csv", LISTS_TEXTS),
         (
             "predict p.safetensors large",

@@ -85,7 +85,7 @@ def test_continues_after_an_unreadable_file_and_shares_features(folder):
     assert "or remove --strict" in stopped
     again = run(*arguments, "new.features")
     assert "has 3 rows of 90 features, no labels. 1 item went through" in again.output
-    assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
+    assert "  new/2.png: not an image in a format that Pillow can read" in again.output
     assert list(read_features("new.features").items) == ["new/0.png", "new/1.png", "new/3.png"]
     assert "is up to date and has 3 rows" in run(*arguments, "new.features").output
 
@@ -94,7 +94,7 @@ def test_continues_after_an_unreadable_file_and_shares_features(folder):
     assert "36 items went" in run(*labelled, "a.features").output
     bare = run(*labelled, "b.features", "--unlabelled")
     assert "36 rows of 90 features, no labels. 36 items went" in bare.output
-    message = "made from other content: pass --force to replace it"
+    message = "made from other items or settings: pass --force to replace this file"
     assert message in refused(*labelled, "a.features", "--unlabelled")
     a, b = read_features("a.features"), read_features("b.features")
     np.testing.assert_array_equal(a.features, b.features)
@@ -133,5 +133,5 @@ def test_texts_that_mean_no_label_stay_with_the_features(folder):
         said = refused(
             "extract", "photos.csv", *PIXELS, "--missing", "N/A", "-o", "photos.features"
         )
-    assert "photos.features already exists and was made from other content" in said
+    assert "photos.features already exists, and was made from other items or settings" in said
     assert everything(folder) == before

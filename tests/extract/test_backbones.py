@@ -141,7 +141,9 @@ def test_only_the_last_layer_is_removed(torchvision, name, n_features):
         model = torchvision.models.get_model(name, weights=None).eval()
         assert headless(model)(torch.empty(2, 3, 224, 224)).shape == (2, n_features)
         without = torchvision.models.get_model("squeezenet1_1", weights=None)
-    with pytest.raises(ValueError, match="SqueezeNet has no linear layer to remove: pass another"):
+    with pytest.raises(
+        ValueError, match="SqueezeNet, which has no linear layer to remove: pass another"
+    ):
         headless(without)
 
 
@@ -189,7 +191,9 @@ def test_minilm_features_of_similar_texts_are_similar():
 def test_pixels_rejects_images_of_several_sizes():
     backbone = load_backbone("pixels")
     np.testing.assert_array_equal(features(backbone, [noise(3)]), noise(3).reshape(1, -1))
-    with pytest.raises(ValueError, match=r"of one size, but these have \(8, 8, 3\) and \(9, 8, 3"):
+    with pytest.raises(
+        ValueError, match=r"of one size, but some have shape \(8, 8, 3\) and some \(9, 8, 3"
+    ):
         features(backbone, [noise(0, (8, 8)), noise(0, (9, 8))])
 
 
@@ -200,13 +204,21 @@ def test_pixels_rejects_images_of_several_sizes():
         ("resnet43", "image", "backbone='resnet43' is not known: did you mean .*resnet34"),
         ("efficientnet_light0", "image", "did you mean efficientnet_lite0"),
         ("timm/restnet10t", "image", "did you mean"),
-        ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*remove the part after the dot"),
-        ("?", "image", "is not known: pass a name of torchvision or timm"),
-        ("resnet34", "text", "='resnet34' takes images, .* pass one for texts, such as minilm"),
+        ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*remove the tag"),
+        ("?", "image", "is not known: pass a model of torchvision or timm"),
+        (
+            "resnet34",
+            "text",
+            "='resnet34' takes images, .* pass a backbone for texts, such as minilm",
+        ),
         ("pixels", "text", "takes images"),
-        ("minilm", "image", "='minilm' takes texts, .* pass one for images, such as pixels"),
+        ("minilm", "image", "='minilm' takes texts, .* pass a backbone for images, such as pixels"),
         ("pixels", "sound", "kind='sound' is not known"),
-        ("timm/resnet18", "image", r"\(no route to host\): connect, or use 'efficientnet_lit"),
+        (
+            "timm/resnet18",
+            "image",
+            r"\(no route to host\): connect to the internet, or pass 'efficientnet_lit",
+        ),
     ],
 )
 def test_rejects_unknown_backbone(name, kind, message):
@@ -223,7 +235,7 @@ def test_weights_that_cannot_be_downloaded(monkeypatch):
 
 
 def test_rejects_folder_without_sentence_encoder(tmp_path):
-    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or use 'minilm'"):
+    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or pass 'minilm'"):
         load_backbone(str(tmp_path), "text")
 
 
@@ -262,11 +274,15 @@ def test_other_errors_of_torchvision_are_raised(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("name", "places", "message"),
     [
-        ("nosuch", ["sentence-transformers/nosuch", "nosuch"], "is neither a folder"),
-        ("nosuch/model", ["nosuch/model"], "is neither a folder nor"),
-        ("no such model!", [], "backbone='no such model!' is neither a"),
-        ("../nosuch", [], "is neither a folder nor"),
-        ("is/offline", ["is/offline"], r"is no local folder .* \(no route to host\): connect"),
+        ("nosuch", ["sentence-transformers/nosuch", "nosuch"], "is neither on this computer"),
+        ("nosuch/model", ["nosuch/model"], "is neither on this computer nor"),
+        ("no such model!", [], "backbone='no such model!' is neither on"),
+        ("../nosuch", [], "is neither on this computer nor"),
+        (
+            "is/offline",
+            ["is/offline"],
+            r"is not on this computer, .* \(no route to host\): connect",
+        ),
         ("there/model", ["there/model"], "need sentence_transformers"),
         ("downloaded/model", [], "need sentence_transformers"),  # asks no hub
     ],

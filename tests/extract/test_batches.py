@@ -59,8 +59,8 @@ def test_damaged_and_unfinished_parts_are_ignored(tmp_path):
 def test_rejects_rows_of_another_length_and_parts_that_changed(tmp_path):
     store = BatchStore(tmp_path)
     store.add([key(1)], rows([1], 3))
-    with pytest.raises(ValueError, match="gave 4 features per row after 3: pass images of one"):
+    with pytest.raises(ValueError, match="3 features for some items and 4 for others: pass"):
         store.add([key(2)], rows([2], 4))
     next(tmp_path.glob("*.part")).write_bytes(b"")
-    with pytest.raises(ValueError, match="was changed while it was in use: run this again"):
+    with pytest.raises(ValueError, match="was changed while in use: run the"):
         list(store.blocks([key(1)]))

@@ -54,7 +54,7 @@ def test_cifar100_that_was_changed_is_not_unpickled(cifar100):
     root, _ = cifar100
     with (root / "cifar-100-python" / "train").open("ab") as file:
         file.write(b" ")
-    with pytest.raises(FileNotFoundError, match=r"incomplete, or not as published .*Delete it"):
+    with pytest.raises(FileNotFoundError, match=r"missing or changed files .*delete these"):
         load_data_set("cifar100", root)
 
 
@@ -99,18 +99,20 @@ def test_rejects_human_labels_that_do_not_fit(cifar100):
         with pytest.raises((ValueError, FileNotFoundError), match=message):
             load_data_set("cifar100", root, labels="human")
 
-    rejected(r"looked for CIFAR-100_human.pt .*cifar-10-100n")
+    rejected(r"has no file CIFAR-100_human.pt: .*cifar-10-100n")
     path.write_bytes(b"PK\x03\x04")
     rejected("is not a file of arrays that torch saved")
     # No code of the file is run.
     trap = {"noisy_label": Trap(root / "sprung"), "clean_label": clean}
     rejected("is not a file of arrays that torch saved", trap)
     assert not (root / "sprung").exists()
-    rejected(r"has no labels but \['label'\]: it is not CIFAR-100N", {"label": np.arange(7)})
+    rejected(
+        r"needs entries clean_label and noisy_label, but has \['label'\]", {"label": np.arange(7)}
+    )
     for given, noisy, message in (
-        (clean, HUMAN[1:], "noisy labels that are not 7 numbers below 100: download it again"),
-        (clean, [*HUMAN[1:], 100], "noisy labels that are not 7 numbers below 100"),
-        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use the file of CIFAR-100"),
+        (clean, HUMAN[1:], "noisy labels that are not 7 integers from 0 to 99: download the file"),
+        (clean, [*HUMAN[1:], 100], "noisy labels that are not 7 integers from 0 to 99"),
+        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use CIFAR-100_human"),
     ):
         archives.write_human_labels(root, given, noisy)
         rejected(message)
@@ -174,10 +176,10 @@ def test_splits_are_as_published_with_flowers_swapped(name, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("name", READERS)
 def test_error_says_where_to_put_missing_data(tmp_path, name):
-    advice = rf'get it by torchvision\.datasets\.{READERS[name]}\("'
+    advice = rf'run torchvision\.datasets\.{READERS[name]}\("'
     if name == "stanfordcars":
-        advice = "its site is gone"
-    words = rf"^{name} was not found: looked for .* in {re.escape(str(tmp_path))}.*{advice}"
+        advice = "can no longer download"
+    words = rf"^{name} was not found, because {re.escape(str(tmp_path))} has no.*{advice}"
     with pytest.raises(FileNotFoundError, match=words):
         load_data_set(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -186,7 +188,9 @@ def test_error_says_where_to_put_missing_data(tmp_path, name):
 def test_rejects_incomplete_data_set(tmp_path):
     archives.write_food101(tmp_path)
     (tmp_path / "food-101" / "images").rename(tmp_path / "elsewhere")
-    with pytest.raises(FileNotFoundError, match=r"is incomplete.*Food101\(.*download=True"):
+    with pytest.raises(
+        FileNotFoundError, match=r"has missing or changed files.*Food101\(.*download=True"
+    ):
         load_data_set("food101", tmp_path)
 
 
@@ -195,7 +199,7 @@ def test_rejects_incomplete_data_set(tmp_path):
     [
         ({"name": "imagenet"}, "name='imagenet' is not known: pass one of 'digits'"),
         ({"name": "digits", "labels": "noisy"}, "labels='noisy' is not known"),
-        ({"name": "digits", "labels": "human"}, "labels='human' is for 'cifar100', not 'digits'"),
+        ({"name": "digits", "labels": "human"}, "labels='human' exists only for 'cifar100'"),
     ],
 )
 def test_rejects_unknown_names(arguments, message):

@@ -46,7 +46,7 @@ def test_features_are_compatible_if_name_and_weights_are_equal(other, same, name
 
 def test_rejects_changed_weights():
     assert FeatureOrigin("pixels", "image", "", "float16").load().name == "pixels"
-    with pytest.raises(ArgumentError, match="backbone='pixels' has other weights than those"):
+    with pytest.raises(ArgumentError, match="backbone='pixels' has other weights now than"):
         FeatureOrigin("pixels", "image", "c0ffee", "float16").load()
 
 

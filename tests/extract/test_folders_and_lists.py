@@ -70,10 +70,14 @@ UNLABELLED = {"unlabelled": True}
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (shutil.rmtree, {}, "is not a folder: pass one with a sub-folder"),
-        (emptied, {}, "has no sub-folder: create one for each class"),
-        (lambda root: write_picture(emptied(root) / "1.png", 1), {}, r"1 image outside class fold"),
-        (lambda root: write_picture(root / "1.png", 1), {}, r"1 image beside .*unlabelled=True"),
+        (shutil.rmtree, {}, "is not a folder: pass a folder of images"),
+        (emptied, {}, "has no sub-folder: create one per class"),
+        (
+            lambda root: write_picture(emptied(root) / "1.png", 1),
+            {},
+            r"1 image but no class folders",
+        ),
+        (lambda root: write_picture(root / "1.png", 1), {}, r"1 image next to .*unlabelled=True"),
         (lambda root: add_folders(emptied(root), 1), UNLABELLED, r"no images in 1 folder .*photos"),
         (lambda root: add_folders(root, 1), {}, r"no images in 1 folder \(.*emu0'\): add images"),
         (lambda root: add_folders(root, 7), {}, r"no images in 7 folders .*emu4' and 2 more\)"),
@@ -139,14 +143,14 @@ BOTH_COLUMNS = {"path_column": "path", "text_column": "text"}
         (PATHS, {"label_column": "label", **UNLABELLED}, "contradict each other: remove one"),
         (PATHS, {"path_column": "file"}, "path_column='file' is missing"),
         ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
-        ("a,label\na,x\n", {}, "has the columns 'a', 'label': name the column of items"),
-        (BOTH, {}, "name the column of items"),
-        (BOTH, BOTH_COLUMNS, "both given: items are images or texts"),
+        ("a,label\na,x\n", {}, "no column 'path' .*columns are 'a', 'label'"),
+        (BOTH, {}, "both a column 'path' and a column 'text'"),
+        (BOTH, BOTH_COLUMNS, "both given: items are either images"),
         ("path,label\na.png,x\nb.png,x\n./a.png,y\n", {}, r"lists \S*a.png 2 times: keep one row"),
         ("path,label\n", {}, "no rows"),
         ("path,label\na.png\n", {}, "1 cell in row 0"),
-        (f"{PATHS},y\nc.png,y\n,y\n", {}, r"no path in 2 of its rows \(row 1, 3, from 0\): add"),
-        (f"path,label\nhere.png,x\n{GONE}", {}, r"7 files .*found \(\S*gone0.png', .* and 2 more"),
+        (f"{PATHS},y\nc.png,y\n,y\n", {}, r"no image path in 2 rows \(row 1, 3, where"),
+        (f"path,label\nhere.png,x\n{GONE}", {}, r"7 missing files \(\S*gone0.png', .* and 2 more"),
     ],
 )
 def test_rejects_invalid_csv(tmp_path, text, options, message):

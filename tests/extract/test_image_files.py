@@ -8,18 +8,18 @@ from pictures import write_photos, write_picture
 from twohot.extract import read_image_folder
 from twohot.extract.image_files import NotTaken
 
-# Another entry of the folder of class a, and why it is not taken.
+# Another entry of the folder of class a, and why it is skipped.
 ODD_ENTRIES = {
     "self": (lambda path: path.symlink_to("."), "link to a folder"),
     "up": (lambda path: path.symlink_to(".."), "link to a folder"),
     "other": (lambda path: path.symlink_to("../b"), "link to a folder"),
-    "pipe.png": (os.mkfifo, "not a regular file"),
-    "zero.png": (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
-    "gone.png": (lambda path: path.symlink_to("nothing.png"), "link to nothing"),
+    "pipe.png": (os.mkfifo, "pipe or device"),
+    "zero.png": (lambda path: path.symlink_to("/dev/zero"), "pipe or device"),
+    "gone.png": (lambda path: path.symlink_to("nothing.png"), "link to a missing file"),
     "circle.png": (lambda path: path.symlink_to("circle.png"), "Too many levels of symbolic links"),
-    "again.png": (lambda path: path.symlink_to("001.png"), "same file as another"),
-    "cat.heic": (lambda path: path.write_bytes(b"any"), "not an image file name"),
-    "notes.txt": (lambda path: path.write_bytes(b"any"), "not an image file name"),
+    "again.png": (lambda path: path.symlink_to("001.png"), "same file as another image"),
+    "cat.heic": (lambda path: path.write_bytes(b"any"), "file ending not supported"),
+    "notes.txt": (lambda path: path.write_bytes(b"any"), "file ending not supported"),
     ".DS_Store": (lambda path: path.write_bytes(b"any"), "name begins with a dot"),
 }
 
@@ -53,7 +53,7 @@ def test_linked_image_counts_once_per_class(photos, tmp_path):
     expected = ["a/000.png", "a/001.png", "a/x.png", "b/000.png", "b/001.png", "b/x.png"]
     assert names_of(items, photos) == expected
     assert items.labels.tolist() == [0, 0, 0, 1, 1, 1]
-    assert items.not_taken == (NotTaken(str(photos / "a" / "y.png"), "same file as another"),)
+    assert items.not_taken == (NotTaken(str(photos / "a" / "y.png"), "same file as another image"),)
 
 
 def test_link_to_class_folder_is_no_class(photos, tmp_path):

@@ -62,7 +62,7 @@ def test_report_neither_opens_nor_links_remote_images(pictures):
 @pytest.mark.usefixtures("windows")
 def test_rejects_list_of_remote_images(pictures):
     write_csv(pictures / "list.csv", ["path", "label"], [[FAR, "a"], ["near.png", "b"]])
-    with pytest.raises(ValueError, match=r"lists 1 image on another machine .*: copy them here"):
+    with pytest.raises(ValueError, match=r"lists 1 image on another machine .*: copy the images"):
         read_item_table(Path(pictures / "list.csv"))
 
 

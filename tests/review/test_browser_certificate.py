@@ -66,7 +66,9 @@ def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path
     labels = [rows.label_name(code) for code in rows.given_labels]
     write_csv(tmp_path / "labels.csv", ["note", "label"], [["x", label] for label in labels])
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, n_wrong=60))
-    assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are w")
+    assert page.said("bound").startswith(
+        "The model estimates that about 20 % of the 300 labels are w"
+    )
     seen = page.find("main").text.lower()
     assert not any(word in seen.partition("is the given label right?")[2] for word in DOUBT_WORDS)
     assert page.script("return window.hacked") is None
@@ -90,7 +92,7 @@ def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path
     assert n_more < N_ROWS - 60
     reached = "wrong (95 % confidence); the target of 5 % is reached."
     assert re.fullmatch(
-        rf"At most [\d.]+ % of 300 labels are still {re.escape(reached)}", page.said("bound")
+        rf"At most [\d.]+ % of the 300 labels are still {re.escape(reached)}", page.said("bound")
     )
     path = page.saved("certificate.json", "export")
     full = verify_certificate(path, rows)
@@ -141,7 +143,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     )
     page.browser.refresh()
     assert page.said("progress-text") == "30 decisions"
-    assert "stored verdicts ignored: they belong to another review" in page.said("status")
+    assert "stored verdicts of another review, or after a missing" in page.said("status")
     kept = "return localStorage[logKey(0)]"
     before = page.script(kept)
     page.press("r")  # a copy of what was stored is kept

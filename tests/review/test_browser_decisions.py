@@ -154,7 +154,7 @@ def test_new_classes_and_notes_stay_text_and_survive(opened, name) -> None:
     assert applied.notes == {second: name}
     assert np.flatnonzero(applied.excluded).tolist() == [third]
     page.script("put([0, 1, 2].map((i) => [i, {}])); past.length = 0")
-    assert "3 decisions imported" in page.bring(path)
+    assert "decisions and notes on 3 rows" in page.bring(path)
     assert (page.decided(), page.noted()) == (decided, noted)
     page.press("u")
     assert (page.decided(), page.noted()) == ({}, {})
@@ -169,7 +169,7 @@ def test_imports_keep_notes_and_are_taken_whole_or_not_at_all(opened, tmp_path) 
     line = f"report,id,decision,label\n{rows.report_id()},{first},"
     for decision, answer in {
         "dance": f"Nothing was imported: row {first} has the unknown decision dance.",
-        "reject": "1 decision imported (press u to undo).",
+        "reject": "Imported the decisions and notes on 1 row (press u to undo).",
     }.items():
         assert page.decided() == {}
         file.write_text(f"{line}{decision},\n")
@@ -325,8 +325,8 @@ def test_one_click_merges_spellings_and_decisions_are_signed(opened) -> None:
     page.click("tab-overview")
     page.script(buttons)[0].click()
     assert (page.decided(), page.texts("#spellings [aria-pressed=true]")) == ({}, [])
-    assert page.said("status").endswith("separate classes again; 2 rows are undecided again.")
-    assert "2 decisions imported" in page.bring(path)
+    assert page.said("status").endswith("separate classes again; 2 rows have no decision again.")
+    assert "decisions and notes on 2 rows" in page.bring(path)
     assert len(page.texts("#spellings [aria-pressed=true]")) == 1
     page.click("undo")
     assert (page.decided(), page.texts("#spellings [aria-pressed=true]")) == ({}, [])

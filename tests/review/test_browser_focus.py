@@ -67,7 +67,10 @@ def test_row_shows_labels_nearest_rows_and_a_reason(opened) -> None:
     for _ in range(3):
         page.press("j")
         reasons += page.texts(".why")
-    nearer = "rows labelled “{}” are nearer than rows labelled “{}” (similarity {} against {})."
+    nearer = (
+        "the nearest rows labelled “{}” are more similar than "
+        "those labelled “{}” (mean cosine {} against {})."
+    )
     assert reasons[:3] == [
         "“cat” is wrong with probability > 99 %; a close call between “dog” and “fox”: "
         + nearer.format("dog", "cat", 0.93, 0.35),
@@ -98,7 +101,7 @@ def test_address_of_a_row_leads_to_it_despite_filters(opened) -> None:
     page.press(Keys.ESCAPE)
     assert len(page.shown()) == 6
     page.script("location.hash = 'row=99'")
-    page.wait(lambda: "not on this page" in page.said("status"))
+    page.wait(lambda: "not part of the review" in page.said("status"))
     page.press("f")
     assert page.current() == row
 

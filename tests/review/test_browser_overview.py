@@ -92,7 +92,7 @@ def test_many_classes_are_drawn_on_a_canvas(opened) -> None:
     assert page.texts(".heat-scale") == ["0 %100 %"]
     page.script("document.querySelector('.heat-cells').focus()")
     page.press(*[Keys.ARROW_DOWN] * 3, *[Keys.ARROW_RIGHT] * 6, Keys.ARROW_LEFT)
-    assert page.texts(".heat-value") == ["50.0 % of k3 are labelled k5"]
+    assert page.texts(".heat-value") == ["50.0 % of the rows of k3 are labelled k5"]
     page.press(Keys.ENTER)
     assert page.each("#filter-suggested, #filter-given", "made.value") == ["5", "3"]
 
@@ -102,5 +102,8 @@ def test_arrow_keys_move_within_a_table_of_classes(opened) -> None:
     page.click("tab-overview")
     page.script("document.querySelector('#noise-map button').focus()")
     page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    assert page.script("return document.activeElement.title") == "0.0 % of dog are labelled fox"
+    assert (
+        page.script("return document.activeElement.title")
+        == "0.0 % of the rows of dog are labelled fox"
+    )
     assert sorted(page.each("#noise-map button", "made.tabIndex"))[-2:] == [-1, 0]

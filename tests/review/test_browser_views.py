@@ -104,7 +104,7 @@ def test_hostile_text_stays_text(opened) -> None:
     assert {names.index(made.id): [made.decision, made.label] for made in read} == decided
     assert apply_decisions(rows, read).n_changed == len(decided) == len(HOSTILE)
     page.press(*"u" * len(HOSTILE))
-    assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
+    assert f"{len(HOSTILE)} rows" in page.bring(path)
     assert page.decided() == decided
     # No field is a formula in a spreadsheet.
     assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)

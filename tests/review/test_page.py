@@ -174,9 +174,9 @@ def test_links_are_escaped_paths(item, address) -> None:
     ("options", "summary", "message"),
     [
         ({"embed_limit": -1}, {}, "embed_limit=-1 is not allowed"),
-        ({}, {"corruption": np.eye(3)}, r"corruption has shape \(3, 3\): pass \(4, 4\)"),
+        ({}, {"corruption": np.eye(3)}, r"corruption has shape \(3, 3\): pass shape \(4, 4\)"),
         ({}, {"correlation": np.ones(4)}, r"correlation has shape \(4,\)"),
-        ({}, {"class_order": np.array([0, 0, 1, 2])}, "class_order must name each of the 4"),
+        ({}, {"class_order": np.array([0, 0, 1, 2])}, "class_order is not an order of all classes"),
     ],
 )
 def test_rejects_options_and_writes_nothing(tmp_path, options, summary, message) -> None:

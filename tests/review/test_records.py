@@ -42,11 +42,14 @@ def test_report_name_depends_on_the_rows(change) -> None:
     ("change", "message"),
     [
         ({"classes": ("cat", "dog", "cat", "owl")}, "classes has 'cat' 2 times: name every"),
-        ({"classes": ("cat", "dog", "", "owl")}, "classes has '' 1 time: name every class once"),
+        (
+            {"classes": ("cat", "dog", "", "owl")},
+            "classes has an empty name: name every class once",
+        ),
         ({"classes": ("cat", "dog", "\ud83d", "owl")}, "in valid UTF-8"),
         ({"item_kind": "sound"}, "item_kind='sound' is not known"),
-        ({"items": ("a",)}, "items has 1 entry and ids has 12"),
-        ({"confidence": np.ones(3)}, "confidence has 3 entries and ids has 12"),
+        ({"items": ("a",)}, "items has 1 entry, but ids has 12"),
+        ({"confidence": np.ones(3)}, "confidence has 3 entries, but ids has 12"),
         (
             {"given_labels": np.full(12, 4)},
             r"given_labels\[0\]=4 is out of range: there are 4 names, so pass integers from -1",
@@ -54,7 +57,7 @@ def test_report_name_depends_on_the_rows(change) -> None:
         ({"suggested_labels": np.full(12, NO_LABEL)}, r"suggested_labels\[0\]=-1 .* from 0 to 3"),
         ({"second_labels": np.full(12, -2)}, r"second_labels\[0\]=-2 is out of range"),
         ({"second_labels": np.zeros(3, dtype=int)}, r"second_labels has shape \(3,\)"),
-        ({"ids": RowIds(["a"] * 12)}, "ids has 'a' 12 times: name every row once"),
+        ({"ids": RowIds(["a"] * 12)}, "ids has 'a' 12 times: pass a different id"),
         ({"given_labels": np.full(12, NO_LABEL)}, "is_label_issue flags row 0, which has no label"),
     ],
 )

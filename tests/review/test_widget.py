@@ -96,7 +96,7 @@ def test_decisions_are_checked_like_a_file() -> None:
     widget = ReviewWidget(rows, ReviewSummary())
     line = f"{rows.report_id()},{rows.id_texts()[rows.flagged[0]]}"
     for sent, problem in {
-        "report,id\nr,0\n": "lacks decision, label",
+        "report,id\nr,0\n": r"lacks 2 columns \(decision, label\)",
         f"report,id,decision,label\n{line},accept,\nr1,0,accept,\n": "was decided in report 'r1'",
         f"report,id,decision,label\n{line},relabel,<b>\n": "<b>",
     }.items():

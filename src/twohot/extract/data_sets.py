@@ -1,9 +1,10 @@
-"""Datasets by name: scikit-learn's digits, and the six datasets of the paper with its splits.
+"""Load datasets by name: scikit-learn's digits, or one of the six datasets of the paper.
 
-Classes of torchvision read the six datasets from torchvision's folders; nothing is downloaded here.
-CIFAR-100, Food-101 and StanfordCars have their published splits. Caltech-101 and Caltech-256,
+The six datasets have the splits of the paper. The classes of torchvision (such as
+`torchvision.datasets.Food101`) read the files that they downloaded before; nothing is downloaded
+here. CIFAR-100, Food-101 and StanfordCars have their published splits. Caltech-101 and Caltech-256,
 without their images of background or clutter, are split 80:20 at random with seed 42. The train
-and test sets of Flowers-102 are swapped, because the test set is larger.
+and test sets of Flowers-102 are swapped, because the published test set is larger.
 """
 
 import os
@@ -22,7 +23,7 @@ from twohot.extract.items import LabelledItems
 
 # CIFAR-100's coarse classes and human labels, which torchvision does not contain ------------------
 
-# The official 20 coarse classes, each with its five fine ones.
+# The 20 official coarse classes, each with its five fine classes.
 COARSE_CLASSES = {
     "aquatic_mammals": "beaver dolphin otter seal whale",
     "fish": "aquarium_fish flatfish ray shark trout",
@@ -45,7 +46,7 @@ COARSE_CLASSES = {
     "vehicles_1": "bicycle bus motorcycle pickup_truck train",
     "vehicles_2": "lawn_mower rocket streetcar tank tractor",
 }
-# CIFAR-100N as published by its authors.
+# Name of the file of CIFAR-100N, as its authors published it.
 HUMAN_FILE = "CIFAR-100_human.pt"
 
 
@@ -58,29 +59,32 @@ def coarse_of(classes: tuple[str, ...]) -> NDArray[np.intp]:
 def read_human_labels(
     root: Path, clean_labels: NDArray[np.intp], n_classes: int
 ) -> NDArray[np.intp]:
-    """Return CIFAR-100N's labels of the training images, in the order of CIFAR-100."""
+    """Return the human labels (CIFAR-100N) of the training images, in the order of CIFAR-100."""
     path = root / HUMAN_FILE
     if not path.is_file():
-        looked = f"looked for {HUMAN_FILE} in {root.resolve()}"
-        get = "Put the file of the repository UCSC-REAL/cifar-10-100n there."
-        raise FileNotFoundError(f"CIFAR-100N's labels were not found: {looked}. {get}")
+        problem = f"the labels of CIFAR-100N were not found, because {root.resolve()} has no file "
+        get = "download this file from the GitHub repository UCSC-REAL/cifar-10-100n."
+        raise FileNotFoundError(f"{problem}{HUMAN_FILE}: {get}")
     content = _read_torch(path)
     if not {"clean_label", "noisy_label"} <= content.keys():
-        raise ValueError(f"{path} has no labels but {sorted(content)}: it is not CIFAR-100N.")
+        problem = f"{path} needs entries clean_label and noisy_label, but has {sorted(content)}"
+        raise ValueError(f"{problem}: use the file {HUMAN_FILE} of CIFAR-100N.")
     clean, noisy = (np.asarray(content[name], np.intp) for name in ("clean_label", "noisy_label"))
     if not np.array_equal(clean, clean_labels):
         problem = f"{path} has clean labels that differ from CIFAR-100's"
-        raise ValueError(f"{problem}: use the file of CIFAR-100, not of CIFAR-10.")
+        raise ValueError(f"{problem}: use {HUMAN_FILE}, not the file of CIFAR-10.")
     if noisy.shape != clean.shape or noisy.min() < 0 or noisy.max() >= n_classes:
-        problem = f"{path} has noisy labels that are not {len(clean)} numbers below {n_classes}"
-        raise ValueError(f"{problem}: download it again.")
+        needed = f"{len(clean)} integers from 0 to {n_classes - 1}"
+        problem = f"{path} has noisy labels that are not {needed}"
+        raise ValueError(f"{problem}: download the file again.")
     return noisy
 
 
 def _read_torch(path: Path) -> dict[str, Any]:
-    """Return a dict of arrays that torch pickled; for safety, nothing but arrays is unpickled."""
+    """Return a dict of arrays that torch pickled; for safety, only arrays are unpickled."""
     torch = load_extra("torch", "vision", "files of torch")
-    # The function of numpy that restores an array. Its module has another name in numpy 1.
+    # The function of numpy that restores a pickled array. It is in the module numpy.core in
+    # numpy 1, and in numpy._core in numpy 2.
     restore = np.array(0).__reduce__()[0]
     allowed = [np.ndarray, np.dtype, type(np.dtype("int64")), type(np.dtype("int32")), restore]
     named = [(restore, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
@@ -89,7 +93,7 @@ def _read_torch(path: Path) -> dict[str, Any]:
             content = torch.load(path, weights_only=True)
     except Exception as error:
         problem = f"{path} is not a file of arrays that torch saved ({type(error).__name__})"
-        raise ValueError(f"{problem}: download it again.") from error
+        raise ValueError(f"{problem}: download the file again.") from error
     return dict(content)
 
 
@@ -103,7 +107,7 @@ READERS = {
     "stanfordcars": "StanfordCars",
 }
 NAMES = ("digits", *READERS)
-# For each dataset: name of a split in the paper → its published name, and a file it needs.
+# For each dataset: name of a split in the paper → published name, and a file that must exist.
 SPLITS = {
     "flowers102": {
         split: (published, "flowers-102/setid.mat")
@@ -115,7 +119,7 @@ SPLITS = {
         "test": ("test", "stanford_cars/cars_test_annos_withlabels.mat"),
     },
 }
-# scikit-learn's digits have levels from 0 to 16. This factor gives bytes from 0 to 240.
+# scikit-learn's digits have grey levels from 0 to 16. This factor gives levels from 0 to 240.
 DIGITS_SCALE = 15
 
 
@@ -127,14 +131,14 @@ def load_data_set(
     Parameters
     ----------
     name : str
-        "digits", which needs no files, or "cifar100", "caltech101", "caltech256", "flowers102",
-        "food101", "stanfordcars", which need twohot[vision].
+        One of "digits", "cifar100", "caltech101", "caltech256", "flowers102", "food101" and
+        "stanfordcars". All but "digits" need twohot[vision] and their files in `root`.
     root : path
-        The folder of the files, as for the class of torchvision that reads the dataset.
+        The folder of the downloaded files: the `root` of the class in `torchvision.datasets`.
     labels : {"clean", "human"}
-        The given labels of CIFAR-100. "clean": the labels of CIFAR-100. "human": the labels of
-        CIFAR-100N (CIFAR-100_human.pt in the root folder), with the labels of CIFAR-100 as true
-        labels.
+        The given labels of CIFAR-100; other datasets have only "clean" labels. "clean" means the
+        labels of CIFAR-100. "human" means the labels of CIFAR-100N (the file CIFAR-100_human.pt in
+        `root`); then the true labels are those of CIFAR-100.
 
     Returns
     -------
@@ -148,12 +152,13 @@ def load_data_set(
     (1797, ('0', '1', '2'), (1797, 8, 8))
     >>> load_data_set("flowers102", root="photos")
     Traceback (most recent call last):
-    FileNotFoundError: flowers102 was not found: looked for flowers-102/setid.mat in ...
+    FileNotFoundError: flowers102 was not found, because ... has no flowers-102/setid.mat: ...
     """
     check_choice("name", name, NAMES)
     check_choice("labels", labels, ("clean", "human"))
     if labels == "human" and name != "cifar100":
-        raise ArgumentError({"labels": labels}, f"is for 'cifar100', not {name!r}", "remove it.")
+        problem = f"exists only for 'cifar100', not for {name!r}"
+        raise ArgumentError({"labels": labels}, problem, "pass {labels}.", labels="clean")
     if name == "digits":
         digits = load_digits()
         return LabelledItems(
@@ -244,17 +249,20 @@ def _image_files(
 
 
 def _opened(name: str, root: Path, file: str, **options: Any) -> Any:
-    """Return the dataset as read by torchvision; an error says how to get the files."""
+    """Return a dataset of torchvision; if files are missing, the error says how to get them.
+
+    `file` is a file or folder in `root` that the dataset needs.
+    """
     reader = getattr(load_torchvision(f"the files of {name}").datasets, READERS[name])
-    get = f'torchvision.datasets.{READERS[name]}("{root}", download=True)'
+    get = f'run torchvision.datasets.{READERS[name]}("{root}", download=True)'
     if name == "stanfordcars":
-        get = "a copy of the archives: its site is gone, so torchvision cannot download it"
+        get = "copy the archives of this dataset: torchvision can no longer download them"
     # Check the file first, because some classes of torchvision create an empty folder.
     if not (root / file).exists():
-        looked = f"looked for {file} in {root.resolve()}. Pass the folder that has this file"
-        raise FileNotFoundError(f"{name} was not found: {looked}, or get it by {get}.")
+        problem = f"{name} was not found, because {root.resolve()} has no {file}"
+        raise FileNotFoundError(f"{problem}: pass the folder that contains {file}, or {get}.")
     try:
         return reader(root, download=False, **options)
     except (RuntimeError, OSError) as error:
-        problem = f"{name} in {root.resolve()} is incomplete, or not as published ({error})"
-        raise FileNotFoundError(f"{problem}. Delete it, and get it by {get}.") from error
+        problem = f"{name} in {root.resolve()} has missing or changed files ({error})"
+        raise FileNotFoundError(f"{problem}: delete these files, and {get}.") from error

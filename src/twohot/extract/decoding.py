@@ -1,4 +1,4 @@
-"""Read the items of an extraction ahead of the model, in threads; the plan of the extraction."""
+"""The settings of an extraction, and threads that prepare its items before the model needs them."""
 
 import hashlib
 import io
@@ -14,15 +14,15 @@ from twohot.extract.backbones import Backbone
 from twohot.extract.items import LabelledItems
 from twohot.rows import ordered_map
 
-# Maximum number of pixels of an image: Pillow decodes so many without a warning. A small file may
-# claim any number of pixels, and decoding takes at least three bytes per pixel in each thread.
+# Maximum number of pixels of an image: above this number, Pillow warns. Even a small file can claim
+# billions of pixels, and decoding takes at least three bytes per pixel in each thread.
 MOST_PIXELS = 89_478_485
 # Some error messages contain memory addresses, which differ from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def content_of(items: LabelledItems, row: int) -> bytes:
-    """Return the content of an item as bytes: items with equal bytes have equal features."""
+    """Return the content of an item as bytes; items with equal bytes have equal features."""
     if items.images is not None:
         image = items.images[row]
         return b"".join([str(image.shape).encode(), image.tobytes()])
@@ -46,20 +46,20 @@ def open_image(content: bytes) -> Any:
     """Return the first frame of an image file as RGB, as torchvision's ImageFolder does.
 
     Pillow converts CMYK, palettes and grey levels to RGB. Transparency and EXIF rotation are
-    ignored. Models of torchvision were trained on such images.
+    ignored. The images for the training of torchvision's models were read in the same way.
     """
     image_module = load_extra("PIL.Image", "vision", "images")
     with image_module.open(io.BytesIO(content)) as image:
         if image.width * image.height > MOST_PIXELS:
             size = f"{image.width} × {image.height} pixels"
-            raise ValueError(f"has {size}, but at most {MOST_PIXELS} in total are supported")
+            raise ValueError(f"the image has {size}, more than the maximum of {MOST_PIXELS} pixels")
         return image.convert("RGB")
 
 
 def reason_of(error: Exception) -> str:
     """Return why an item could not be read, in words that are the same in every run."""
     if type(error).__name__ == "UnidentifiedImageError":
-        return "is not an image in a format that Pillow reads"
+        return "not an image in a format that Pillow can read"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return ADDRESS.sub("", str(error)) or type(error).__name__
@@ -95,7 +95,7 @@ class ExtractionPlan:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """All settings that, with the content of an item, determine its features."""
+        """All settings that determine the features of an item with a given content."""
         decoder = "none"
         if self.items.item_kind == "image":  # another version of Pillow may give other pixels
             decoder = f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
@@ -112,12 +112,12 @@ class ExtractionPlan:
         return name_beside(self.output, ".parts")
 
     def report(self, n_done: int, n_extracted: int = 0) -> None:
-        """Call the progress callback."""
+        """Call the progress callback, if there is one."""
         if self.progress is not None:
             self.progress(ExtractionProgress(n_done, len(self.items), n_extracted))
 
     def content_digest(self, keys: Sequence[bytes]) -> str:
-        """Return a digest of all input: the recipe, the items' metadata and content digests."""
+        """Return a digest of the settings, the metadata of the items, and their content `keys`."""
         items = self.items
         described = (
             self.recipe,
@@ -138,12 +138,12 @@ class ExtractionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """An item that was read and prepared for the model."""
+    """The result of reading an item, and of preparing it for the model if necessary."""
 
     row: int  # position among the items
     key: bytes  # digest of the content; empty if the content could not be read
-    prepared: Any = None  # entry of a batch; None if the features are stored, or after a problem
-    problem: str = ""  # why the item could not be read; empty if it could
+    prepared: Any = None  # entry of a batch; None if not prepared (features stored, or unreadable)
+    problem: str = ""  # why the item could not be read; empty if it was read
 
 
 def prefetch(
@@ -151,8 +151,8 @@ def prefetch(
 ) -> Iterator[Loaded]:
     """Read, hash and prepare items in threads; yield them in order, at most `n_ahead` in advance.
 
-    `known` has the keys (content digests) of items whose features are stored: they are read, but
-    not prepared. If `known` is None, no item is prepared.
+    `known` has the keys (content digests) of items whose features are already stored. Such items
+    are read but not prepared. If `known` is None, no item is prepared.
     """
     items = plan.items
 

@@ -1,8 +1,8 @@
 """Find the images in a folder, and say why other files are skipped.
 
-Links to folders are not followed, because they may lead to their parent or into another class. A
-link to an image file is an image; several links to one file count once. Pipes and devices are
-never opened, because reading them may never end.
+Links to folders are not followed, because a link may lead back to a parent folder, or to another
+class. A link to an image file is an image; several links to one file count once. Pipes and
+devices are never opened, because reading from them may never end.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from twohot.base import counted, first_few
 
-# The file endings of torchvision's ImageFolder, of GIF, and another ending of JPEG.
+# Endings of image files: those of torchvision's ImageFolder, ".gif", and ".jfif" (JPEG).
 IMAGE_SUFFIXES = frozenset(
     {".bmp", ".gif", ".jfif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 )
@@ -21,10 +21,10 @@ IMAGE_SUFFIXES = frozenset(
 
 @dataclass(frozen=True)
 class NotTaken:
-    """A skipped file or folder: it is not an image."""
+    """A file or folder that is skipped, and the reason."""
 
     path: str
-    reason: str  # why it is skipped, as a phrase for one file or many
+    reason: str  # a phrase, such as "link to a folder"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def find_images(folder: Path) -> ImageFiles:
     for path, reason, _ in _entries(folder, is_deep=True):
         real_path = os.path.realpath(path)
         if reason or real_path in seen:
-            files.not_taken.append(NotTaken(str(path), reason or "same file as another"))
+            files.not_taken.append(NotTaken(str(path), reason or "same file as another image"))
         else:
             seen.add(real_path)
             files.images.append(path)
@@ -66,25 +66,26 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
 
     Examples
     --------
-    >>> texts = [NotTaken(f"{number}.txt", "not an image file name") for number in range(7)]
+    >>> texts = [NotTaken(f"{number}.txt", "file ending not supported") for number in range(7)]
     >>> for note in not_taken_notes([*texts, NotTaken("up", "link to a folder")]):
     ...     print(note)
-    7 files not taken (not an image file name): '0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2...
-    1 file not taken (link to a folder): 'up'.
+    7 files were skipped (file ending not supported): '0.txt', '1.txt', '2.txt', '3.txt', '4.txt'...
+    1 file was skipped (link to a folder): 'up'.
     """
     by_reason: dict[str, list[str]] = defaultdict(list)
     for entry in not_taken:
         by_reason[entry.reason].append(entry.path)
     return [
-        f"{counted(len(paths), 'file')} not taken ({reason}): {first_few(paths)}."
+        f"{counted(len(paths), 'file was', 'files were')} skipped ({reason}): {first_few(paths)}."
         for reason, paths in by_reason.items()
     ]
 
 
 def _entries(folder: Path, *, is_deep: bool = False) -> Iterator[tuple[Path, str, bool]]:
-    """Yield the entries of a folder: path, why it is skipped (or empty text), is it a folder.
+    """Yield each entry of a folder as (path, reason, is_folder).
 
-    If `is_deep`, yield the entries of each sub-folder in place of the sub-folder.
+    `reason` says why the entry is skipped; otherwise, it is empty. If `is_deep`, yield the entries
+    of each sub-folder in place of the sub-folder.
     """
     with os.scandir(folder) as listed:
         entries = sorted(listed, key=lambda entry: entry.name)
@@ -99,7 +100,7 @@ def _entries(folder: Path, *, is_deep: bool = False) -> Iterator[tuple[Path, str
 
 def _why_not(entry: "os.DirEntry[str]") -> str:
     """Return why an entry of a folder is skipped; empty for an image or a folder to search."""
-    # Operating systems use names that begin with a dot.
+    # The names of hidden files begin with a dot.
     if entry.name.startswith("."):
         return "name begins with a dot"
     try:
@@ -109,7 +110,7 @@ def _why_not(entry: "os.DirEntry[str]") -> str:
     if is_folder:
         return "link to a folder" if entry.is_symlink() else ""
     if Path(entry.name).suffix.lower() not in IMAGE_SUFFIXES:
-        return "not an image file name"
+        return "file ending not supported"
     if is_file:
         return ""
-    return "not a regular file" if Path(entry.path).exists() else "link to nothing"
+    return "pipe or device" if Path(entry.path).exists() else "link to a missing file"

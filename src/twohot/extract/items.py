@@ -52,7 +52,7 @@ KINDS = ("image", "text")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelledItems:
-    """Images or texts with their labels. `extract` copies most fields to the `FeatureTable`.
+    """Images or texts with their labels. `extract` copies most fields to the feature file.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class LabelledItems:
     items: Sequence[str]  # (n_items,), paths or texts, or names of images in memory
     labels: IntArray  # (n_items,), positions in classes; -1: no label
     classes: tuple[str, ...]
-    source: str  # name of the source in messages
+    source: str  # where the items come from, as text for messages
     superclass: IntArray | None = None  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...] = ()
     split: IntArray | None = None  # (n_items,), positions in split_names
@@ -77,7 +77,7 @@ class LabelledItems:
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: not in memory
     ids: RowIds = POSITIONS  # (n_items,), ids of the items in the user's data
     missing: tuple[str, ...] = ()  # texts that mean a missing label
-    columns: str = ""  # which column of the user's table has which role, as text
+    columns: str = ""  # text that says what each column of the user's table is used for
     column_names: Mapping[str, str] = field(default_factory=dict)  # see `ColumnRoles.names`
     not_taken: tuple[NotTaken, ...] = ()  # files of the folder that were skipped
 
@@ -116,10 +116,10 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     Parameters
     ----------
     folder : path
-        The sub-folders are the classes: first names that are numbers, by value, then other names.
-        Images may be at any depth, and are sorted by path. Links to folders are not followed. A
-        file with several links counts once per class. Files that are no images, and names that
-        begin with a dot, are skipped.
+        The sub-folders are the classes. Names that are numbers come first, sorted by value; other
+        names follow in alphabetical order. Images may be at any depth, and are sorted by path.
+        Links to folders are not followed. A file with several links counts once per class. Files
+        that are not images are skipped, and so are names that begin with a dot.
     unlabelled : bool, default False
         Read all images in the folder and its sub-folders, without labels.
 
@@ -142,13 +142,14 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     """
     root = Path(folder)
     if not root.is_dir():
-        raise NotADirectoryError(f"{root} is not a folder: pass one with a sub-folder per class.")
+        advice = "pass a folder of images (if they have labels, with one sub-folder per class)."
+        raise NotADirectoryError(f"{root} is not a folder: {advice}")
     folders, beside = ([root], []) if unlabelled else _checked_class_folders(root)
     found = [find_images(entry) for entry in folders]
     images = [files.images for files in found]
     empty = [entry for entry, paths in zip(folders, images, strict=True) if not paths]
     if empty:
-        advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or delete the folder."
+        advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or delete such folders."
         folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
         raise ValueError(f"there are no images in {folders_found}: {advice}")
     classes = [] if unlabelled else sorted((entry.name for entry in folders), key=order_key)
@@ -184,11 +185,11 @@ def read_item_table(
         A Parquet file, or a CSV file in UTF-8 with the column names in the first line.
         Columns named "true_label" and "split" are also read.
     path_column, text_column : str, optional
-        The column of image paths (relative to the folder of the file), or the column of texts;
-        by default the column "path" or "text".
+        The column of image paths (relative to the folder of the file), or the column of texts. By
+        default, this is the column "path" or the column "text".
     label_column : str, optional
-        The column of class names; by default "label" or another usual name. An empty cell means
-        that the item has no label.
+        The column of class names. By default, this is the column "label", "labels", "y", "target"
+        or "class". An empty cell means that the item has no label.
     id_column : str, optional
         The column of ids, as for `read_table`. By default, this is the column "id", or a column
         whose name ends with "id" and whose values all differ. Without such a column, the ids are
@@ -201,7 +202,8 @@ def read_item_table(
     Returns
     -------
     LabelledItems
-        The classes are the labels that occur: first numbers, by value, then other texts.
+        The items. The classes are the labels that occur: numbers sorted by value, then other texts
+        in alphabetical order.
 
     Examples
     --------
@@ -214,10 +216,10 @@ def read_item_table(
     kind, column = _item_column(file_path, columns, path_column, text_column)
     items = [as_text(cell) for cell in columns[column].tolist()]
     if not items:
-        raise ValueError(f"{file_path} has no rows: list at least one item.")
+        raise ValueError(f"{file_path} has no rows: add one row per item.")
     if unlabelled and label_column is not None:
         both = {"label_column": label_column, "unlabelled": True}
-        raise ArgumentError(both, "contradict each other", "remove one.")
+        raise ArgumentError(both, "contradict each other", "remove one of them.")
     choice = ColumnChoice(label=label_column, item=column, id=id_column)
     usual = () if unlabelled else LABELS
     roles = assign_roles(columns, choice, with_features=False, labels=usual)
@@ -240,17 +242,17 @@ def read_item_table(
 
 
 def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
-    """Return the class folders and the skipped files; raise if an image is in no class folder."""
+    """Return the class folders and the skipped files; raise if an image is directly in `root`."""
     folders, files = class_folders(root)
     if files.images:
-        place = "beside its class folders" if folders else "outside class folders"
+        place = "next to its class folders" if folders else "but no class folders"
         names = first_few(map(str, files.images))
         problem = f"{root} contains {counted(len(files.images), 'image')} {place} ({names})"
         move = "or move each image into a sub-folder with the name of its class."
         advice = f"pass {{unlabelled}} to use all images without labels, {move}"
         raise ArgumentError("", problem, advice, unlabelled=True)
     if not folders:
-        problem = f"{root} has no sub-folder: create one for each class, with its images."
+        problem = f"{root} has no sub-folder: create one per class, and put its images into it."
         raise ValueError(" ".join([problem, *not_taken_notes(files.not_taken)]))
     return folders, files.not_taken
 
@@ -260,8 +262,10 @@ def _labels(
 ) -> dict[str, Any]:
     """Return three fields of `LabelledItems`: given labels, true labels, classes."""
     if roles.label is None:
-        problem = f"{path} has no usual column of labels (its columns are {first_few(columns)})"
-        advice = "name the label column by {label_column}, or pass {unlabelled} without labels."
+        usual = ", ".join(map(repr, LABELS))
+        named = f"no column of labels with one of the names {usual}"
+        problem = f"{path} has {named} (its columns are {first_few(columns)})"
+        advice = "name the label column by {label_column}, or pass {unlabelled} to use no labels."
         raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
     labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}
@@ -274,7 +278,7 @@ def _item_column(
     """Return the kind of items (images or texts), and the name of their column."""
     if path_column is not None and text_column is not None:
         both = {"path_column": path_column, "text_column": text_column}
-        advice = "items are images or texts, so pass one of them."
+        advice = "items are either images or texts, so pass only one of these arguments."
         raise ArgumentError(both, "are both given", advice)
     # If the user named a column of one kind, do not look for the other kind.
     paths = pick("path_column", path_column, () if text_column else ("path",), columns)
@@ -283,28 +287,36 @@ def _item_column(
         return "image", paths
     if texts is not None and paths is None:
         return "text", texts
-    problem = f"{path} has the columns {first_few(columns)}"
-    advice = "name the column of items by {path_column} for images or {text_column} for texts."
+    found = "no column 'path' of images and no column 'text'"
+    if paths is not None:
+        found = f"both a column {paths!r} and a column {texts!r}"
+    problem = f"{path} has {found} (its columns are {first_few(columns)})"
+    advice = "name the column of image paths by {path_column}, or that of texts by {text_column}."
     raise ArgumentError("", problem, advice, path_column=..., text_column=...)
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
-    """Return the full paths of images; raise unless each path is a file and is listed once."""
+    """Return the paths of images, with the folder of the list `path` in front.
+
+    Raise unless each path is that of a file and is listed once.
+    """
     empty = [row for row, cell in enumerate(cells) if not cell]
     if empty:
-        rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"
-        raise ValueError(f"{path} has no path in {rows}: add the paths, or remove these rows.")
+        first = f"row {first_few(empty)}, where the first row is 0"
+        problem = f"{path} has no image path in {counted(len(empty), 'row')} ({first})"
+        raise ValueError(f"{problem}: add the paths, or remove such rows.")
     far = [cell for cell in cells if on_other_host(cell, path.parent)]
     if far:
         images = f"{counted(len(far), 'image')} on another machine ({first_few(far)})"
-        raise ValueError(f"{path} lists {images}: copy them here, or move the list there.")
+        advice = "copy the images to this machine, or move the list to the other machine."
+        raise ValueError(f"{path} lists {images}: {advice}")
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]
     if n_times > 1:
         raise ValueError(f"{path} lists {twice} {n_times} times: keep one row per image.")
     missing = [entry for entry in image_paths if not Path(entry).is_file()]
     if missing:
-        lost = f"{counted(len(missing), 'file')} that cannot be found ({first_few(missing)})"
-        advice = f"write paths relative to {path.parent.resolve()}, the folder of the list."
+        lost = f"{counted(len(missing), 'missing file')} ({first_few(missing)})"
+        advice = f"correct the paths, which are relative to {path.parent.resolve()}."
         raise FileNotFoundError(f"{path} lists {lost}: {advice}")
     return image_paths

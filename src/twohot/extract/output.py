@@ -50,9 +50,9 @@ class BatchStore:
         joined = b"".join(keys)
         path = self.folder / f"{hashlib.sha256(joined).hexdigest()[:32]}.part"
         if self.n_features not in {0, features.shape[1]}:
-            given = f"{features.shape[1]} features per row after {self.n_features}"
-            advice = "pass images of one size, or a backbone that resizes them."
-            raise ValueError(f"the backbone gave {given}: {advice}")
+            both = f"{self.n_features} features for some items and {features.shape[1]} for others"
+            advice = "pass images of one size, or a backbone that resizes images."
+            raise ValueError(f"the backbone returned {both}: {advice}")
         self.folder.mkdir(parents=True, exist_ok=True)
         key_array = np.frombuffer(joined, dtype=np.uint8).reshape(len(keys), -1)
         with whole_file(path) as file:
@@ -60,13 +60,13 @@ class BatchStore:
         self._register(path, keys, features.shape[1])
 
     def blocks(self, keys: Sequence[bytes]) -> Iterator[FloatArray]:
-        """Yield the features of the keys, in the order of the keys, in blocks of any size."""
+        """Yield the features of the items with these keys, in order, in blocks of rows."""
         mapped = lru_cache(N_MAPPED)(_mapped)
         places = (self._places[key] for key in keys)
         for path, run in groupby(places, key=lambda place: place[0]):
             part = mapped(path)
             if part is None:
-                raise ValueError(f"{path} was changed while it was in use: run this again.")
+                raise ValueError(f"{path} was changed while in use: run the extraction again.")
             yield part[1][[row for _, row in run]]
 
     def _register(self, path: Path, keys: Sequence[bytes], n_features: int) -> None:
@@ -91,7 +91,7 @@ COPIED = ("classes", "superclass", "superclass_names", "split_names", "item_kind
 
 @dataclass(frozen=True)
 class Skipped:
-    """An item that is missing in the feature file, because it could not be read."""
+    """An item that could not be read, so it is missing in the feature file."""
 
     id: str  # the id of the item in the user's data
     item: str  # the path or the text
@@ -107,14 +107,17 @@ class Extraction:
     n_features: int
     n_extracted: int  # number of items that the model processed in this run
     skipped: tuple[Skipped, ...]  # items that could not be read
-    up_to_date: bool  # whether the file existed, made from the same items with the same settings
+    up_to_date: bool  # whether the file already existed, for the same items and settings
     n_duplicates: int = 0  # number of rows with the same content as an earlier row
 
 
 def assemble(
     plan: ExtractionPlan, store: BatchStore, outcomes: Sequence[Loaded], n_extracted: int
 ) -> Extraction:
-    """Write the feature file from the stored batches; return the record of the extraction."""
+    """Write the feature file from the stored batches; return the record of the extraction.
+
+    `outcomes` has one entry per item, in order.
+    """
     items = plan.items
     read = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
     skipped = tuple(
@@ -124,8 +127,8 @@ def assemble(
     )
     if not read.size:
         problem = f"none of the {counted(len(items), 'item')} of {items.source} could be read"
-        first = f"the first is {skipped[0].item}: {skipped[0].reason}"
-        raise ValueError(f"{problem} ({first}): pass images or texts.")
+        first = f"the first item is {skipped[0].item}, with the problem: {skipped[0].reason}"
+        raise ValueError(f"{problem} ({first}): pass images or texts that can be read.")
     shape = (len(read), store.n_features)
     keys = [outcomes[row].key for row in read]
     by_row = {name: getattr(items, name) for name in ("labels", "split", "true_labels")}
@@ -147,7 +150,7 @@ def assemble(
             "skipped": [asdict(entry) for entry in skipped],
         },
     )
-    # Write in the workspace first, so that a killed process leaves no file next to the output.
+    # Write in the workspace first, so that a killed process leaves no partial output.
     plan.workspace.mkdir(exist_ok=True)
     written = plan.workspace / "output"
     write_features(written, table)
@@ -159,7 +162,7 @@ def assemble(
 
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
-    """Return the record of the existing output if it has the same input and settings, else None."""
+    """Return the record of an output that exists for the same items and settings, else None."""
     try:
         table = read_features(plan.output)
     except (FileNotFoundError, ValueError):
@@ -191,7 +194,7 @@ class FeatureOrigin:
 
     @classmethod
     def of_table(cls, table: FeatureTable) -> Self | None:
-        """Return the origin of the features of a table; None if it is unknown."""
+        """Return the origin of the features of a table; None if the origin is unknown."""
         known = table.provenance
         if not {"backbone", "dtype"} <= known.keys():
             return None
@@ -214,7 +217,7 @@ class FeatureOrigin:
         return asdict(self)
 
     def is_compatible_with(self, other: "FeatureOrigin") -> bool:
-        """Return whether a probe trained on features of one origin can use those of the other."""
+        """Return whether a probe for features of one origin can use features of the other."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def distinct_name(self, other: "FeatureOrigin") -> str:
@@ -228,7 +231,7 @@ class FeatureOrigin:
         """Return the backbone, or raise if its weights have changed under the same name."""
         backbone = load_backbone(self.backbone, self.kind)
         if backbone.description.get("weights", "") != self.weights:
-            problem = "has other weights than those of the probe's training features"
-            advice = "extract the training features again, and fit the probe on them."
+            problem = "has other weights now than for the training features of the probe"
+            advice = "extract the training features again, and fit the probe again."
             raise ArgumentError({"backbone": self.backbone}, problem, advice)
         return backbone

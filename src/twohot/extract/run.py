@@ -1,9 +1,9 @@
-"""Extract features of images or texts, batch by batch, to a feature file; runs can resume.
+"""Extract features of images or texts, batch by batch, to a feature file.
 
 Items are processed in order. If the features of the same content are already stored (by an earlier
 run, or for an equal item), the model does not process the item. An item that cannot be read is
 listed. All other items fill batches of `batch_size`. As soon as the model has processed a batch,
-the batch is stored atomically.
+its features are stored in a file. So a run that was stopped can resume.
 
 A model may round the features of an item differently in another batch. A killed and resumed run
 still gives the same bytes: the remaining items fill the same batches as in a run without a stop.
@@ -55,20 +55,21 @@ def only_writer(workspace: Path) -> Iterator[None]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                problem = f"another process is working in {workspace}"
-                raise ValueError(f"{problem}: wait for it, or choose another output.") from error
+                problem = f"another process is writing to {workspace}"
+                advice = "wait until this process ends, or choose another output file."
+                raise ValueError(f"{problem}: {advice}") from error
         try:
             yield
         finally:
             path.unlink(missing_ok=True)
-            with suppress(OSError):  # it has batches for the next run, or was removed before
+            with suppress(OSError):  # the folder has batches, or was already removed
                 workspace.rmdir()
 
 
 DTYPES = ("float16", "float32")
-# Batches in memory while the model processes a batch: one is being filled, and one is ready.
+# Batches in memory while the model processes another batch: one is being filled, and one is ready.
 BATCHES_AHEAD = 2
-# Default number of reading threads. More threads gain little, and each has an image in memory.
+# Default number of threads that read items. More threads gain little, and each needs memory.
 N_WORKERS = min(8, os.cpu_count() or 1)
 
 
@@ -89,22 +90,23 @@ def extract(
     Parameters
     ----------
     items : LabelledItems
-        From `read_image_folder`, `read_item_table` or `load_data_set`.
+        The items, from `read_image_folder`, `read_item_table` or `load_data_set`.
     backbone : str or Backbone
-        See `load_backbone`.
+        The backbone, or its name as for `load_backbone`.
     output : path
         The feature file to write. Finished batches are stored in the folder `<output>.parts`. A
         killed run resumes from this folder; at the end, the folder is removed.
     batch_size : int
-        Number of items in a batch of the model.
+        Number of items in a batch.
     dtype : {"float16", "float32"}
         Type of the stored features.
     strict : bool
-        If an item cannot be read, raise. By default, such items are skipped and listed.
+        Raise an error if an item cannot be read. By default, such items are skipped, and are listed
+        in the result.
     force : bool
-        Replace an existing output that was made from other content.
+        Replace an existing output that was made from other items or with other settings.
     n_workers : int, optional
-        Number of reading and decoding threads; by default one per core, at most 8.
+        Number of threads that read and decode items; by default one per core, at most 8.
     progress : callable, optional
         Called with an `ExtractionProgress`: the numbers of finished items, of all items, and of
         items that the model processed in this run.
@@ -112,7 +114,8 @@ def extract(
     Returns
     -------
     Extraction
-        The numbers of rows and features, of items that the model processed, and the skipped items.
+        The path and the shape of the features, the number of items that the model processed, and
+        the skipped items.
 
     Examples
     --------
@@ -151,8 +154,8 @@ def extract(
 def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
     """Extract the features that are not stored yet, and write the output."""
     if plan.output.exists() and not force:
-        problem = f"{plan.output} already exists and was made from other content"
-        advice = "pass {force} to replace it, or another output."
+        problem = f"{plan.output} already exists, and was made from other items or settings"
+        advice = "pass {force} to replace this file, or choose another output file."
         raise FileThereError("", problem, advice, force=True)
     recipe = json.dumps(plan.recipe, sort_keys=True).encode()
     store = BatchStore(plan.workspace / hashlib.sha256(recipe).hexdigest()[:32])
@@ -166,7 +169,7 @@ def _unreadable(item: str, reason: str) -> ArgumentError:
 
 
 def _fill(plan: ExtractionPlan, store: BatchStore) -> tuple[list[Loaded], int]:
-    """Store the features of all readable items; return all items, and how many were processed."""
+    """Store the features of all readable items; return all items, and how many are new."""
     outcomes: list[Loaded] = []
     batch: dict[bytes, Loaded] = {}
     n_before = len(store)
@@ -198,9 +201,9 @@ def _embed(plan: ExtractionPlan, store: BatchStore, batch: Collection[Loaded]) -
             continue
         item = plan.items.items[loaded.row]
         if np.isfinite(before).all():
-            problem, advice = f"is too narrow for the features of {item}", "pass {dtype}."
+            problem, advice = f"cannot store the large features of {item}", "pass {dtype}."
             raise ArgumentError({"dtype": plan.dtype}, problem, advice, dtype="float32")
-        problem = f"returned features that are not finite for {item}"
+        problem = f"returned infinite or NaN features for {item}"
         advice = "remove the item, or pass another backbone."
         raise ArgumentError({"backbone": plan.backbone.name}, problem, advice)
     store.add([loaded.key for loaded in batch], stored)

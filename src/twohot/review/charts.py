@@ -13,7 +13,7 @@ from twohot.review.records import ChoiceCurve, Curve, Method
 # Allowed distances between two ticks of an axis of agreement.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 MOST_TICKS = 6
-# Marks of the methods, one pair per method: filled, and open for half-whitened features.
+# Marks of the methods, in pairs: filled marks, and open marks for half-whitened features.
 MARKS = ("●○", "■□", "▲△", "◆◇", "▼▽", "★☆")
 
 
@@ -46,12 +46,12 @@ class DrawnLine:
     colour: str  # of the method
     points: tuple[tuple[float, float], ...]  # positions x and y, connected in this order
     mark: str  # a character of MARKS, drawn at each point
-    style: str = "curve"  # or "open" (half-whitened), "level" (horizontal), "chosen" (a level)
+    style: str = "curve"  # "open": half-whitened; "level": horizontal; "chosen": chosen level
 
 
 @dataclass(frozen=True)
 class Plot:
-    """The agreement (y) of each method by a parameter (x) as lines, and the ticks of the axes."""
+    """The agreement (y) of each method against a parameter (x), and the ticks of the axes."""
 
     x_name: str
     lines: tuple[DrawnLine, ...]  # curves, then horizontal lines
@@ -94,7 +94,7 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
 
 
 def _ends(method: Method) -> tuple[float, float]:
-    """Return the ends of the error bar, from 0 to 1; an unknown error has length zero."""
+    """Return the ends of the error bar within [0, 1]; an unknown standard error counts as zero."""
     error = method.standard_error if math.isfinite(method.standard_error) else 0.0
     return max(method.agreement - error, 0.0), min(method.agreement + error, 1.0)
 
@@ -140,7 +140,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
 
 def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
-    """Return the ticks of an axis as round percentages, and the decimals that tell them apart."""
+    """Return the ticks of an axis (round numbers), and how many decimals their percentages need."""
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     if first >= last:  # all values are equal, and an axis needs two ticks between 0 and 1

@@ -1,7 +1,8 @@
 """Copies of a user's files with corrected labels.
 
 A file is read twice. First, its ids and labels are compared with the ids and labels of the audit;
-an error is raised if they differ. Then the file is copied. Ids tell which row is which.
+an error is raised if they differ. Then the file is copied. Rows of the file and of the audit are
+matched by id.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,11 +42,11 @@ class LabelReading:
         if different and not example:
             row = different[0]
             seen = f"in row {rows.ids[row]} the column {self.name!r} has {cells[row]!r}"
-            example = f"{seen}, and the audit {rows.label_name(rows.given_labels[row])!r}"
+            example = f"{seen}, but the audit has {rows.label_name(rows.given_labels[row])!r}"
         return replace(self, n_different=self.n_different + len(different), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return for each class the text that the file has for it: its name or its position."""
+        """Return the text of each class in the file: the name of the class, or its position."""
         return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 
@@ -61,8 +62,8 @@ def write_corrected_file(
     r"""Write a copy of a user's file with corrected labels; a new column has the old labels.
 
     `source` is the CSV or Parquet file with the audited labels. `label_column` is the name of its
-    label column, by default the column that equals the audited labels. Excluded rows lose their
-    label. With `drop_excluded` they are left out, which changes the positions of later rows.
+    label column; by default, it is the column that equals the audited labels. Excluded rows lose
+    their label. With `drop_excluded`, excluded rows are left out, so later rows change position.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def write_corrected_file(
 
 
 class CorrectedFile:
-    """A user's file in one or more parts, in any order, to be copied with corrected labels.
+    """A user's file in one or more parts, which can be copied one by one with corrected labels.
 
     The options are those of `write_corrected_file`.
     """
@@ -151,7 +152,7 @@ class CorrectedFile:
     def _readings(self, chosen: str | None) -> list[LabelReading]:
         """Compare each column with the audited labels, by class names and by class positions.
 
-        Raise unless every audited row occurs once.
+        Raise unless every audited row occurs exactly once in the file.
         """
         first = self.parts[0]
         # Skip columns with old labels from earlier corrections.
@@ -169,17 +170,17 @@ class CorrectedFile:
                 cells = np.array(part.cells(name), dtype=object)[place].tolist()
                 for key in ((name, True), (name, False)):
                     readings[key] = readings[key].of_more(cells, rows)
-        for is_wrong, verb in ((n_times == 0, "lacks"), (n_times > 1, "has more than once")):
+        for is_wrong, verb in ((n_times == 0, "lacks"), (n_times > 1, "repeats")):
             wrong = np.flatnonzero(is_wrong)
             if wrong.size:
                 ids = self.rows.ids
                 few = f"{counted(wrong.size, 'row')} of the audit ({first_few(ids[wrong])})"
-                problem = f"{verb} {few}, where ids are {ids.in_words()}"
+                problem = f"{verb} {few}; the ids of the audit are {ids.in_words()}"
                 raise ArgumentError("to", problem, "pass the audited files.")
         return list(readings.values())
 
     def _audited(self, number: int) -> tuple[IntArray, IntArray]:
-        """Return the audited rows of a part, and their positions in the audit."""
+        """Return the positions of audited rows in a part, and in the audit."""
         ids = self.rows.ids
         if ids.kind == COLUMN:
             names = list(RowIds.of_column(ids.column, self.parts[number].cells(ids.column)))
@@ -195,14 +196,14 @@ def _check_id_column(ids: RowIds, file: OwnFile) -> None:
     """Raise unless a file has the id column of the audit."""
     if ids.kind == PATH:
         problem = "is a file, but the audited rows are images of a folder"
-        raise ArgumentError({"to": file.path}, problem, "pass that folder.")
+        raise ArgumentError({"to": file.path}, problem, "pass the folder that was audited.")
     if ids.kind == COLUMN and ids.column not in file.names:
-        problem = f"has no column {ids.column!r}, which has the ids of the audit"
-        raise ArgumentError({"to": file.path}, problem, f"its columns are {first_few(file.names)}.")
+        problem = f"has the columns {first_few(file.names)}, but no column {ids.column!r} of ids"
+        raise ArgumentError({"to": file.path}, problem, "pass the file that was audited.")
 
 
 def _choose_reading(readings: Sequence[LabelReading], path: Path) -> LabelReading:
-    """Return the comparison without a difference; raise unless exactly one column has one."""
+    """Return the comparison without differences; raise unless exactly one column has the labels."""
     equal = [each for each in readings if not each.n_different]
     names = list(dict.fromkeys(each.name for each in equal))
     if len(names) > 1:
@@ -213,6 +214,8 @@ def _choose_reading(readings: Sequence[LabelReading], path: Path) -> LabelReadin
     advice = "name the column by {label_column}."
     if readings:
         best = min(readings, key=lambda reading: reading.n_different)
-        problem = f"has other labels than the audited ones: {best.example}"
-        advice = "pass the audited file, name its column by {label_column}, or audit it again."
+        problem = f"has no column with the audited labels ({best.example})"
+        advice = (
+            "pass the audited file, name its label column by {label_column}, or repeat the audit."
+        )
     raise ArgumentError({"to": path}, problem, advice, label_column=...)

@@ -26,8 +26,8 @@ from twohot.review.records import ReviewRows, readable
 from twohot.tables import DELIMITERS, read_csv
 
 # Decisions on a row. The label becomes the suggested label ("accept"), stays the given label
-# ("reject"), or becomes the second most probable label (the second candidate), another class, a
-# new class, no label.
+# ("reject"), or becomes the second most probable label ("second"), another class ("relabel"), a
+# new class ("new_class"), or no label ("exclude").
 DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
 OPEN = "open"  # no decision: the line has only a note
 SPELLING = "spelling"  # no decision on a row: all labels `given_label` become `label`
@@ -46,7 +46,7 @@ class Decision:
     decision: str  # one of DECISIONS, OPEN or SPELLING
     label: str  # the new label; may be empty unless the decision is relabel or new_class
     given_label: str | None = None  # given label that the reviewer saw; None: not in the file
-    suggested_label: str | None = None  # suggested label that they saw; None: not in the file
+    suggested_label: str | None = None  # suggested label that was shown; None: not in the file
     note: str = ""  # the reviewer's note on the row
     reviewer: str = ""  # the reviewer's name; empty: unknown
 
@@ -56,12 +56,12 @@ class Decision:
         return self.report.endswith(SETTLED)
 
     def check_report(self, report: str) -> None:
-        """Raise if the decision was made in another report."""
+        """Raise if the decision was made in another report than `report`."""
         if self.report.removesuffix(SETTLED) != report:
             what = "a spelling" if self.decision == SPELLING else f"row {self.id}"
             seen = f"{what} was decided in report {self.report!r}"
-            problem = f"{seen}, and the audit has report {report!r}"
-            advice = "pass the folder of the reviewed report by {audit}."
+            problem = f"{seen}, but the audit has report {report!r}"
+            advice = "pass the audit folder of the reviewed report by {audit}."
             raise ArgumentError("", problem, advice, audit=...)
 
 
@@ -139,10 +139,10 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 
 
 class DecisionReader:
-    """Reads decisions on the rows of an audit; raises if a decision is invalid.
+    """Read decisions on the rows of an audit; raise if a decision is invalid.
 
-    `decisions` are all decisions that are applied together: if one merges spellings, the merge
-    applies to all.
+    `decisions` are all decisions that are applied together. If one of them merges spellings, the
+    merge applies to all.
     """
 
     def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
@@ -155,7 +155,8 @@ class DecisionReader:
                 self._merge(decision)
         chained = [name for name in self.spellings.values() if name in self.spellings]
         if chained:
-            problem = f"the spelling {chained[0]!r} is merged, and others are merged into it"
+            into = f"merged into {self.spellings[chained[0]]!r}"
+            problem = f"the spelling {chained[0]!r} is {into}, but others are merged into it"
             raise ValueError(f"{problem}: merge all these spellings into one class.")
 
     def place(self, decision: Decision) -> int:
@@ -168,14 +169,14 @@ class DecisionReader:
         if decision.id not in self.position:
             few = f"{counted(len(self.position), 'row')} ({first_few(self.position)})"
             problem = f"{row} was decided but is not in the audit, which has {few}"
-            advice = "export the decisions again from its report.html, and keep leading zeros."
+            advice = "export the decisions from the report.html of the audit; keep leading zeros."
             raise ValueError(f"{problem}: {advice}")
         place = self.position[decision.id]
         given, suggested, _ = self._names(place)
         for column, name in (("given_label", given), ("suggested_label", suggested)):
             seen = getattr(decision, column)
             if seen not in (None, name):
-                both = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
+                both = f"the {column} {seen!r} in the decisions, but {name!r} in the audit"
                 advice = "the lines are mixed up, so export the decisions again."
                 raise ValueError(f"{row} has {both}: {advice}")
         return place
@@ -196,7 +197,7 @@ class DecisionReader:
         if made == "new_class":
             name = named.strip()
             if not name or readable(name) != name:
-                problem = f"{row} has decision new_class and label {named!r}"
+                problem = f"{row} has decision new_class and label {named!r}, which is not a name"
                 raise ValueError(f"{problem}: enter the name of the new class.")
             return name
         if named and named not in self.classes:
@@ -205,15 +206,17 @@ class DecisionReader:
             raise ValueError(f"{problem} classes: {few}")
         if made == "relabel":
             if not named:
-                raise ValueError(f"{row} has decision relabel and no label: enter the label.")
+                raise ValueError(f"{row} has decision relabel and no label: enter the new label.")
             return named
         given, suggested, second = self._names(place)
         meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
         if made == "second" and not meant:
-            raise ValueError(f"{row} has no second candidate to take: use relabel.")
+            problem = f"{row} has decision second, but there is no second candidate"
+            raise ValueError(f"{problem}: use decision relabel, and enter the new label.")
         if named and named != meant:
-            problem = f"{row}: {made} means {in_words(meant)}, but its label says {named!r}"
-            raise ValueError(f"{problem}: correct one of the two, or use relabel.")
+            becomes = "no label" if meant is EXCLUDED else f"the label {meant!r}"
+            problem = f"{row} has decision {made}, which gives {becomes}, but label {named!r}"
+            raise ValueError(f"{problem}: correct the decision or the label.")
         return meant
 
     def _merge(self, decision: Decision) -> None:
@@ -221,7 +224,7 @@ class DecisionReader:
         decision.check_report(self.report)
         old, new = decision.given_label or "", decision.label
         if not {old, new} <= self.classes or not other_spellings([old, new]) or old == new:
-            problem = f"the spelling {old!r} is merged into {new!r}"
+            problem = f"the spelling {old!r} cannot be merged into {new!r}"
             advice = "name two classes of the audit that differ only in spelling."
             raise ValueError(f"{problem}: {advice}")
         if self.spellings.setdefault(old, new) != new:
@@ -240,7 +243,7 @@ def _applied(
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
-    # For each class of the audit, its class after merging; the last entry, -1, means no label.
+    # Class of the audit → class after merging; the last entry is for no label (-1).
     merged = np.array([*(code[spellings.get(name, name)] for name in rows.classes), NO_LABEL])
     given, suggested = merged[rows.given_labels], merged[rows.suggested_labels]
     is_respelt = given != rows.given_labels
@@ -328,10 +331,18 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     """
     header, *lines = _lines(path) or [[]]
     missing = [name for name in REQUIRED if name not in header]
-    unknown = [name for name in header if name not in FIELDS or header.count(name) > 1]
-    if missing or unknown:
-        problems = [f"lacks {', '.join(missing)}"] * bool(missing)
-        problems += [f"has unknown or repeated columns {first_few(unknown)}"] * bool(unknown)
+    unknown = [name for name in header if name not in FIELDS]
+    repeated = [name for name in FIELDS if header.count(name) > 1]
+    if missing or unknown or repeated:
+        problems = [f"lacks {counted(len(missing), 'column')} ({', '.join(missing)})"] * bool(
+            missing
+        )
+        problems += [
+            f"has {counted(len(unknown), 'unknown column')} ({first_few(unknown)})"
+        ] * bool(unknown)
+        problems += [f"repeats {counted(len(repeated), 'column')} ({first_few(repeated)})"] * bool(
+            repeated
+        )
         needed = f"the columns {', '.join(REQUIRED)} are required"
         optional = f"{', '.join(FIELDS[len(REQUIRED) :])} are optional"
         advice = f"{needed}, and {optional}. Separate them by commas, semicolons or tabs."
@@ -355,15 +366,16 @@ def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
 def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
     """Return the decision of a line; raise if the line is invalid."""
     if len(line) != len(header):
-        both = f"{len(line)} fields and the header has {len(header)}"
+        both = f"{len(line)} fields, but the header has {len(header)}"
         raise ValueError(f"{place} has {both}: export the decisions again.")
     made = Decision(**dict(zip(header, line, strict=True)))
     allowed = (*DECISIONS, OPEN, SPELLING)
     if made.decision not in allowed:
         known = ", ".join(allowed)
-        raise ValueError(f"{place} has decision {made.decision!r}: pass one of {known}.")
+        raise ValueError(f"{place} has the unknown decision {made.decision!r}: use one of {known}.")
     name = made.reviewer.strip()
     if len(name) > MOST_NAME or CONTROL.search(name):
-        problem = f"{place} has reviewer {name[:MOST_NAME]!r}"
+        fault = "is too long" if len(name) > MOST_NAME else "contains control characters"
+        problem = f"{place} has the reviewer's name {name[:MOST_NAME]!r}, which {fault}"
         raise ValueError(f"{problem}: use one line of at most {MOST_NAME} characters.")
     return replace(made, reviewer=name)

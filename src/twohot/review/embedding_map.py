@@ -1,10 +1,11 @@
 """A map of the embeddings: rows as points in two dimensions.
 
     pca     the first two principal components of the prepared rows, a linear projection
-    umap    UMAP of their leading principal components, which keeps nearest rows together
+    umap    UMAP of the leading principal components, which keeps similar rows together
 
-Components are computed from a sample of the rows. The mapped rows are projected block by block, in
-one pass. A point takes about ten bytes in the page.
+Prepared rows are features as the classifiers of an audit use them. Components are computed from a
+sample of the rows. The mapped rows are projected onto the components in one pass over the data. A
+point takes about ten bytes in the page.
 """
 
 import base64
@@ -17,11 +18,12 @@ from twohot.review.records import EmbeddingMap, ReviewRows, readable
 from twohot.rows import Rows, products_with
 
 METHODS = ("pca", "umap")
-# Maximum number of points: a browser draws so many in a few milliseconds.
+# Maximum number of points: a browser draws this number in a few milliseconds.
 MAP_ROWS = 50_000
 # Maximum number of rows and of entries (128 MB) in the sample for the components.
 SAMPLE_ROWS, SAMPLE_ENTRIES = 10_000, 2**25
-# Number of components for UMAP. More would add mostly noise and slow down the search of neighbours.
+# Number of components for UMAP. More components mostly add noise, and slow down the search for
+# neighbours.
 UMAP_COMPONENTS = 50
 # Number of neighbours in UMAP: the default of UMAP.
 UMAP_NEIGHBOURS = 15
@@ -34,7 +36,7 @@ UNKNOWN = 255
 
 
 def check_map(method: str | None) -> str | None:
-    """Return the method of a map; raise if it is unknown or not installed."""
+    """Return `method`; raise if this method is unknown, or if its package is not installed."""
     if method is None:
         return None
     check_choice("map", method, METHODS)
@@ -91,9 +93,9 @@ def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
 
 
 def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
-    """Return the leading principal components, and the variance ratio of the first two.
+    """Return the leading principal components, and the fraction of variance of the first two.
 
-    scikit-learn fixes the sign of a component: its largest entry is positive.
+    scikit-learn fixes the sign of a component: its entry of largest magnitude is positive.
     """
     # Imported here, so that `import twohot` does not load it.
     from sklearn.decomposition import PCA  # noqa: PLC0415
@@ -112,9 +114,9 @@ def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
 def map_columns(
     rows: ReviewRows, shown: IntArray, points: EmbeddingMap | None
 ) -> dict[str, Any] | None:
-    """Return the points of a map as packed columns; None without a map.
+    """Return the points of a map as columns in base64; None without a map.
 
-    `shown` are the rows of the page. Their ids are already in the page, and empty here.
+    `shown` are the rows of the page. The ids of these rows are already in the page, and empty here.
     """
     if points is None:
         return None
@@ -142,7 +144,7 @@ def map_columns(
     if ids != list(map(str, places)):
         packed["id"] = ["" if row in in_page else id_ for row, id_ in zip(places, ids, strict=True)]
     if points.groups is not None:
-        # As objects: fixed-width text has the width of the longest name, and loses NUL at its end.
+        # Text of fixed width would need much memory for a long name, and lose NUL at the end.
         names = np.array(list(map(_cut, points.groups)), dtype=object)
         packed["groups"], codes = np.unique(names, return_inverse=True)
         packed["group"] = _packed(codes + 1, len(packed["groups"]))
@@ -161,10 +163,11 @@ def _packed(values: FloatArray | IntArray, most: int) -> str:
 
 def _about(points: EmbeddingMap, n_rows: int) -> str:
     """Return a description of a map."""
-    text = "UMAP: near points are similar rows. Distances between clusters mean little."
+    text = "UMAP: points near each other are similar rows. Distances between clusters mean little."
     if points.method == "pca":
-        ratio = "" if np.isnan(points.variance) else f": {points.variance:.0%} of their variance"
-        text = f"The first two principal components of the features{ratio}."
+        explained = f", which explain {points.variance:.0%} of the variance"
+        ratio = "" if np.isnan(points.variance) else explained
+        text = f"The axes are the first two principal components of the features{ratio}."
     if len(points.rows) < n_rows:
         shown = f"{len(points.rows):,} of {n_rows:,} rows are shown"
         text += f" {shown}: all flagged rows, and a random sample of the others."

@@ -31,7 +31,7 @@ from twohot.tables import (
 
 MARK = "\ufeff"  # byte order mark
 BEFORE = "given_label"  # name of the new column with the old labels
-OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # names of such columns after several corrections
+OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # columns of old labels after several corrections
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class OwnCsv:
                 file.write((self.delimiter.join(raw) + end).encode())
 
     def _changed(self, place: int, new: Iterator[str | None]) -> Iterator[tuple[list[str], str]]:
-        """Yield the cells and the end of each line of the copy."""
+        """Yield each line of the copy: its cells, and the characters at its end."""
         added = self._quoted(self.before, self.header.cells[place])
         yield [*self.header.cells, added], self.header.end
         for record in self.records:
@@ -102,7 +102,7 @@ class OwnCsv:
             yield raw, record.end
 
     def _quoted(self, cell: str, like: str) -> str:
-        """Return a new cell as text, in quotes if necessary or if the old cell `like` has them."""
+        """Return a new cell as text; in quotes if necessary, or if the old cell `like` is."""
         if like.startswith('"') or any(mark in cell for mark in ('"', "\r", "\n", self.delimiter)):
             return '"' + cell.replace('"', '""') + '"'
         return cell
@@ -150,18 +150,18 @@ class OwnParquet:
         write_part(str(target), [changed.filter(is_row)])
 
     def _typed(self, name: str, cells: Sequence[str | None]) -> Any:
-        """Return cells in the type of a column (the text "7" as a number); raise if they change."""
+        """Return text cells in the type of a column; raise if this changes the text of a cell."""
         arrow, field = load_extra("pyarrow", "parquet", "Parquet files"), self.schema.field(name)
         values = arrow.array([cell or None for cell in cells], arrow.string())
-        problem = f"has type {field.type} in its column {name!r}"
-        advice = "use new classes of this type, or pass a file with class names."
+        problem = f"has type {field.type} in the column {name!r}, which cannot store a new label"
+        advice = "choose new classes that this type can store, or pass a file with class names."
         try:
             typed = values.cast(field.type)
         except arrow.ArrowInvalid as error:
             raise ArgumentError({"to": self.path}, f"{problem} ({error})", advice) from error
         for stored, cell in zip(map(as_text, typed.to_pylist()), cells, strict=True):
             if stored != (cell or ""):  # the conversion changed the class
-                problem += f", where {cell!r} would become {stored!r}"
+                problem += f" ({cell!r} would become {stored!r})"
                 raise ArgumentError({"to": self.path}, problem, advice)
         return typed
 
@@ -176,7 +176,8 @@ def open_own_file(path: Path) -> OwnFile:
     kind = format_of(path)
     if kind is None or not kind.is_correctable:
         advice = f"pass the {CORRECTABLE_ENDINGS} file with the labels."
-        raise ArgumentError({"to": path}, f"ends in {path.suffix!r}", advice)
+        problem = f"ends in {path.suffix!r}, a format in which labels cannot be corrected"
+        raise ArgumentError({"to": path}, problem, advice)
     if kind is CSV:
         return OwnCsv(path)
     table = open_files([path]).read_columns()
@@ -208,7 +209,7 @@ def _may_be_labels(column: Any) -> bool:
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
-    r"""Yield the records of a CSV text unchanged: joined, they equal the text.
+    r"""Yield the records of a CSV text unchanged: the joined records equal the text.
 
     Examples
     --------
@@ -222,7 +223,8 @@ def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
     while place < len(text) or cells:
         match = cell.match(text, place)
         if match is None:
-            raise ValueError(f"not CSV from character {place} on: {text[place : place + 20]!r}.")
+            problem = f"the text is not CSV from character {place} on"
+            raise ValueError(f"{problem} ({text[place : place + 20]!r}): correct its quotes.")
         place = match.end()
         cells.append(match[1])
         if match[2] != delimiter:

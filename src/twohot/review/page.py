@@ -2,8 +2,10 @@
 
 The file contains its style, scripts and data. Text from a user's data is not trusted: the template
 escapes it, the JSON contains no character that is special in HTML, and the scripts insert text by
-`textContent` only. A Content-Security-Policy allows only pictures, and the scripts of the file by
-their hashes.
+`textContent` only. A Content-Security-Policy allows only pictures, and the script and the style of
+the file by their hashes.
+
+A *verdict page* is a smaller page, on which a person says which given labels are right.
 """
 
 import base64
@@ -61,21 +63,22 @@ SCRIPTS = (
     "spellings",
     "review",
 )
-# In a notebook, `notebook` replaces the browser's storage.
+# In a notebook, the module `notebook` replaces the browser's storage.
 STORED = SCRIPTS.index("storage")
 NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
-# Modules of the verdict page.
+# Modules of a verdict page.
 VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate", "verdicts")
-# Columns that verdict pages lack, because they would show how suspicious a label is.
+# Columns that a verdict page omits, because these columns show how suspicious a label is.
 DOUBTS = ("wrong", "confidence", "secondConfidence", "undecided")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
-# Characters that are escaped: they could end the HTML element or a line of the script.
+# Characters that are escaped, because they could end the HTML element or a line of the script.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
 # The command shown in reports of `twohot audit`.
 APPLY_COMMAND = (
-    "twohot apply {file} --audit <folder of this report> --to <your file or folder> -o <a new one>"
+    "twohot apply {file} --audit <folder of this report> --to <your file or folder> "
+    "-o <new file or folder>"
 )
 
 
@@ -99,10 +102,10 @@ def write_review(
     summary : ReviewSummary
         The results of the audit as a whole.
     image_root : path, default=None
-        Folder to which the paths of pictures are relative; None is the current folder.
+        Folder to which the paths of pictures are relative; None means the current folder.
     embed_limit : int, default=2000
-        Maximum number of embedded pictures of the most suspicious rows. The same number applies to
-        the small pictures of nearest rows. Other pictures are linked.
+        Maximum number of pictures that are stored in the page; the most suspicious rows come first.
+        The same maximum applies to the small pictures of nearest rows. Other pictures are linked.
     next_step : str
         The command that the page shows for applying decisions. `{file}` in this text is replaced by
         the name of the decision file.
@@ -110,7 +113,8 @@ def write_review(
     Returns
     -------
     str
-        The name of the report, which is also in its decisions. The same rows give the same name.
+        The name of the report, which is also in each decision file. The same rows give the same
+        name.
 
     Examples
     --------
@@ -195,9 +199,9 @@ def write_verdict_page(
     """Write a page to give verdicts for a certificate, or to show a certified list.
 
     `shown` has the positions of the rows in the order of the page. `task` has the settings of the
-    page's script: its `mode` is "review" (give verdicts until a bound is reached), "check" (give
-    verdicts on drawn rows) or "list" (show a certified list). `sentences` are part of the help; in
-    the mode "list", they state the guarantee.
+    page's script. `task["mode"]` is "review" (give verdicts until few enough labels can be wrong),
+    "check" (give verdicts on rows drawn at random) or "list" (show a certified list of wrong
+    labels). `sentences` are part of the help; in the mode "list", they state the guarantee.
     """
     target, mode = Path(path), task["mode"]
     files = PictureFiles(target.parent, Path(image_root or "."))
@@ -278,19 +282,22 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     headline, sentences, n_wrong = f"{flagged} flagged", [], math.nan
     is_known = summary.noise_interval != (0, 1)
     if not is_known:
-        headline = "The share of wrong labels is unknown"
-        sentences.append("It cannot be estimated, because the features do not predict the labels.")
+        headline = "The fraction of wrong labels is unknown"
+        reason = "the features predict the labels no better than class frequencies do"
+        sentences.append(f"This fraction cannot be estimated, because {reason}.")
     elif summary.noise_rate is not None:
         n_wrong = summary.noise_rate * n_labelled
         headline = f"About {100 * summary.noise_rate:.0f} % of the labels are wrong"
         between = ""
         if summary.noise_interval:
             least, most = summary.noise_interval
-            between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
+            bounds = f"lower bound {100 * least:.1f} %, upper bound {100 * most:.1f} %"
+            between = f" ({bounds}, each with a margin of two standard errors)"
         labels = _number(n_labelled, "label")
         sentences.append(f"That is about {n_wrong:,.0f} of {labels}{between}.")
     close = f", including {_number(counts.n_undecided, 'close call')}" * bool(counts.n_undecided)
-    sentences.append(f"The audit flags {flagged}{close}.")
+    meaning = " (two classes are about equally probable)" * bool(counts.n_undecided)
+    sentences.append(f"The audit flags {flagged}{close}{meaning}.")
     # `summary.counts` is set if the page contains only a part of the rows: no sum over all rows.
     if counts.n_flagged and summary.counts is None and is_known:
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
@@ -309,14 +316,15 @@ def _number(count: int, noun: str) -> str:
 
 def _check_matrices(n_classes: int, summary: ReviewSummary) -> None:
     """Raise if a matrix of the summary does not match the classes."""
-    advice = f"pass ({n_classes}, {n_classes}), one row and one column per class."
+    advice = f"pass shape ({n_classes}, {n_classes}), one row and one column per class."
     for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)
         if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
             raise ArgumentError(name, f"has shape {np.shape(matrix)}", advice)
     order = summary.class_order
     if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):
-        raise ArgumentError("class_order", f"must name each of the {n_classes} classes once.")
+        advice = f"pass each position from 0 to {n_classes - 1} once."
+        raise ArgumentError("class_order", "is not an order of all classes", advice)
 
 
 def _hash(text: str) -> str:

@@ -37,7 +37,7 @@ NEIGHBOUR_TEXT_LIMIT = 300
 # Maximum number of rows per finding in a page; findings.csv has all rows.
 MOST_SHOWN = 1000
 
-# Position of a row → its neighbours: their positions, and cosines in hundredths (None: unknown).
+# Position of a row → list of neighbours, as (position, cosine in hundredths or None if unknown).
 Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
@@ -47,7 +47,7 @@ class PictureFiles:
 
     folder: Path | None  # folder of the page, to which links are relative; None: no links
     root: Path  # folder to which the paths of pictures are relative
-    limit: int = EMBED_LIMIT  # maximum number of embedded pictures of rows, also of neighbours
+    limit: int = EMBED_LIMIT  # maximum number of embedded pictures of rows, and of neighbours
     size: int = THUMBNAIL_SIZE  # longest side of an embedded picture, in pixels
 
 
@@ -134,9 +134,9 @@ def neighbour_columns(
 ) -> dict[str, Any]:
     """Return the neighbours of each row of a page, and their ids, labels, items and pictures.
 
-    Neighbours are numbered in the order of the page. For each kind of neighbours and each row there
-    is a list of pairs: number of the neighbour, cosine in hundredths. Instead of the list there is
-    None if neighbours of this kind are unknown for the row.
+    Neighbours are numbered in the order of the page. Each kind of neighbours has one entry per row:
+    a list of pairs (number of the neighbour, cosine in hundredths), or None if the neighbours of
+    this kind are unknown for the row.
     """
     number: dict[int, int] = {}
     columns: dict[str, Any] = {kind: [] for kind in near}
@@ -150,7 +150,7 @@ def neighbour_columns(
         return {"neighbours": None}
     others = np.fromiter(number, np.intp, len(number))
     small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
-    pictures, _ = row_pictures(rows, others, small)  # the rows of the page have the same messages
+    pictures, _ = row_pictures(rows, others, small)  # drop messages: those of the rows are enough
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
     about = {"id": _ids(rows, others), "label": rows.given_labels[others], "items": items}
     return {"neighbours": {**about, **pictures, **columns}}
@@ -174,7 +174,7 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
 def verdict_columns(
     rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
 ) -> list[list[tuple[str, int | str | None]]] | None:
-    """Return for each row pairs of a reviewer and the chosen label.
+    """Return for each row a list of pairs: a reviewer, and the label that this reviewer chose.
 
     The label is the code of a class, the name of a new class, or None for an excluded row.
     """

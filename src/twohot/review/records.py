@@ -29,7 +29,7 @@ from twohot.tables import RowIds
 
 NO_ROW = -1  # used in place of the position of a row, if there is no row
 ITEM_KINDS = ("image", "text", "")
-# Hexadecimal digits in the name of a report. With 80 bits, names of different reports differ.
+# Hexadecimal digits in the name of a report: 80 bits, so names of different reports differ.
 ID_DIGITS = 20
 
 
@@ -69,7 +69,8 @@ class ReviewRows:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
         for name, count in Counter(self.classes).items():
             if count > 1 or not name or readable(name) != name:
-                problem = f"has {name!r} {counted(count, 'time')}"
+                fault = f"{count} times" if count > 1 else "as text that is not valid UTF-8"
+                problem = f"has {name!r} {fault}" if name else "has an empty name"
                 advice = "name every class once, by non-empty text in valid UTF-8."
                 raise ArgumentError("classes", problem, advice)
         scores = ("label_quality", "confidence", "second_confidence")
@@ -77,13 +78,14 @@ class ReviewRows:
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:
                 entries = counted(len(column), "entry", "entries")
-                problem = f"has {entries} and ids has {self.n_rows}"
+                problem = f"has {entries}, but ids has {self.n_rows}"
                 raise ArgumentError(name, problem, "pass one entry per row.")
         for name, least in (("given_labels", -1), ("suggested_labels", 0), ("second_labels", -1)):
             check_codes(name, getattr(self, name), self.n_rows, len(self.classes), least=least)
         for name, count in Counter(self.id_texts()).most_common(1):
             if count > 1:
-                raise ArgumentError("ids", f"has {name!r} {count} times", "name every row once.")
+                problem, advice = f"has {name!r} {count} times", "pass a different id for each row."
+                raise ArgumentError("ids", problem, advice)
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
             problem = f"flags row {self.ids[unlabelled[0]]}, which has no label"
@@ -115,7 +117,7 @@ class ReviewRows:
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def take(self, positions: IntArray) -> "ReviewRows":
-        """Return the rows at these positions, under the report name of all rows."""
+        """Return the rows at these positions; they keep the report name of all rows."""
         columns: dict[str, Any] = {
             name: column[positions]
             for name, column in vars(self).items()
@@ -183,15 +185,15 @@ def label_names_digest(names: Sequence[str]) -> str:
 class Method:
     """A method that predicts labels, and its agreement.
 
-    Agreement is the fraction of labels that equal the prediction of a classifier that was fitted
-    without them (held-out labels).
+    Agreement is the fraction of held-out labels that equal the prediction: the method was fitted
+    without these labels.
     """
 
     name: str
     agreement: float  # in [0, 1]
-    standard_error: float = 0.0
-    chosen: bool = False
-    method: str = ""  # key of the colour; by default the name
+    standard_error: float = 0.0  # of the agreement
+    chosen: bool = False  # whether the audit chose this method
+    method: str = ""  # methods with the same text have the same colour; by default the name
 
 
 @dataclass(frozen=True)
@@ -200,8 +202,8 @@ class Curve:
 
     name: str
     points: tuple[tuple[float, float], ...]  # x: the parameter, y: the agreement in [0, 1]
-    method: str = ""  # key of the colour; by default the name
-    whiten: bool = False  # whether features are half-whitened: drawn dashed, with open marks
+    method: str = ""  # curves with the same text have the same colour; by default the name
+    whiten: bool = False  # whether features are half-whitened: a dashed line with open marks
 
 
 @dataclass(frozen=True)
@@ -238,17 +240,19 @@ class RowFinding:
     meaning: str  # description of the issue and of the score
     rows: IntArray  # (n_found,), positions in the data, most suspicious row first
     scores: FloatArray  # (n_found,), scores as described in `meaning`
-    related: tuple[IntArray, ...] = ()  # (n_found,), for each row its copies; or empty
-    groups: IntArray | None = None  # (n_found,), numbers; copies of each other have one number
+    related: tuple[IntArray, ...] = ()  # (n_found,), near-duplicates of each row; or empty
+    groups: IntArray | None = None  # (n_found,), number of the group of near-duplicates
 
 
 @dataclass(frozen=True)
 class AlikeClasses:
-    """Two overlapping classes: rows of one are among the nearest rows of the other."""
+    """Two overlapping classes: rows of one class are among the nearest rows of the other class."""
 
     first: int  # position in the classes
     second: int  # position in the classes
-    mixing: float  # share of neighbours in the other class; 1: as if one class was split at random
+    # Fraction of neighbours in the other class, divided by its expectation if the two classes were
+    # random halves of one class.
+    mixing: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +262,7 @@ class EmbeddingMap:
     method: str  # "pca" or "umap"
     rows: IntArray  # (n_mapped,), positions in the data, ascending
     coordinates: FloatArray  # (n_mapped, 2)
-    variance: float  # ratio explained by two principal components; NaN: the rows do not vary
+    variance: float  # fraction explained by two principal components; NaN if all rows are equal
     groups: Sequence[str] | None = None  # (n_mapped,), name of the user's group of each row
 
 
@@ -272,7 +276,7 @@ class WrongShare:
 
     @property
     def share(self) -> float:
-        """The expected share of wrong labels."""
+        """The expected fraction of wrong labels."""
         return self.n_wrong / self.n_rows
 
 
@@ -282,14 +286,15 @@ class ReviewSummary:
 
     title: str = "Label audit"
     counts: RowCounts | None = None  # counts of all rows, if a page contains only a part of them
-    noise_rate: float | None = None  # estimated share of wrong labels
-    noise_interval: tuple[float, float] | None = None  # lower and upper bound of noise_rate
+    noise_rate: float | None = None  # estimated fraction of wrong labels
+    # Lower and upper bound of noise_rate, each with a margin of two standard errors.
+    noise_interval: tuple[float, float] | None = None
     corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows
-    class_order: IntArray | None = None  # (n_classes,), order of classes in the maps of classes
-    label_shares: tuple[WrongShare, ...] = ()  # per given label, largest share first
+    class_order: IntArray | None = None  # (n_classes,), order of classes in both matrices
+    label_shares: tuple[WrongShare, ...] = ()  # per given label, largest fraction first
     group_shares: tuple[WrongShare, ...] = ()  # per group of the user's data, if there are groups
     evidence: Evidence | None = None  # nearest rows of the flagged rows
     findings: tuple[RowFinding, ...] = ()  # rows with other issues

@@ -1,4 +1,4 @@
-"""Merge decisions of several reviewers, measure agreement, list rows without agreement.
+"""Merge decisions of several reviewers, measure agreement, and list rows without agreement.
 
 A decision is applied if all reviewers who decided the row chose the same label. Otherwise the row
 is disputed: its label stays unchanged until a final decision settles it.
@@ -34,7 +34,7 @@ from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import errors_named, write_csv
 
-# Labels chosen by reviewers, None if excluded: position of the row → reviewer → label.
+# Position of a row → reviewer → label that the reviewer chose (None: the row is excluded).
 Verdicts: TypeAlias = Mapping[int, Mapping[str, str | None]]
 
 
@@ -44,21 +44,25 @@ class Agreement:
 
     reviewers: tuple[str, ...]
     n_rows: int  # rows decided by two or more reviewers
-    n_agreeing: int  # of these, rows to which all their reviewers gave the same label
-    kappa: float  # Cohen's kappa; for more than two reviewers, the weighted mean over pairs
+    n_agreeing: int  # number of these rows to which all reviewers of the row gave the same label
+    kappa: float  # Cohen's kappa; mean over pairs of reviewers, weighted by rows that both decided
     interval: tuple[float, float]  # 95 % confidence interval of kappa; NaN if kappa is undefined
 
     def __str__(self) -> str:
-        text = f"Agreement of {len(self.reviewers)} reviewers ({first_few(self.reviewers)}): "
+        text = f"Agreement of {counted(len(self.reviewers), 'reviewer')} "
+        text += f"({first_few(self.reviewers)}): "
         if not self.n_rows:
             return f"{text}unknown, because no row was decided by two of them."
-        more, mean = (" or more", "mean over pairs, ") if len(self.reviewers) > 2 else ("", "")
-        text += f"{self.n_agreeing / self.n_rows:.1%} of {counted(self.n_rows, 'row')} "
-        text += f"decided by two{more}; Cohen's kappa "
+        is_pair = len(self.reviewers) == 2
+        pair = "both" if is_pair else "each pair of reviewers"
+        text += f"the labels are equal in {self.n_agreeing / self.n_rows:.1%} of "
+        text += f"{counted(self.n_rows, 'row')} that {'both' if is_pair else 'two or more'} decided"
         if np.isnan(self.kappa):
-            return f"{text}is undefined, because all reviewers chose the same label everywhere."
+            return f"{text}. Cohen's kappa is undefined, because {pair} used only one label."
         low, high = self.interval
-        return f"{text}{self.kappa:.2f} ({mean}95 % interval {low:.2f} to {high:.2f})."
+        mean = "Cohen's kappa is" if is_pair else "The mean of Cohen's kappa over pairs is"
+        interval = f"95 % confidence interval {low:.2f} to {high:.2f}"
+        return f"{text}. {mean} {self.kappa:.2f} ({interval})."
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +87,9 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     rows : ReviewRows
         The rows of the reviewed audit.
     reviews : mapping of str to sequence of Decision
-        For each file, its path and its decisions. If a decision has no reviewer's name, the
-        reviewer is named after the file. Names that differ only in case or in surrounding blanks
-        mean one reviewer.
+        The path of each decision file, and the decisions in this file. If a decision has no
+        reviewer's name, the reviewer is named after the file. Names that differ only in case or in
+        surrounding blanks mean one reviewer.
 
     Returns
     -------
@@ -95,8 +99,8 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     Raises
     ------
     ValueError
-        If a file belongs to another audit, has an unknown row or label, or contradicts itself. Or
-        if one reviewer decided a row differently in two files.
+        If a file belongs to another audit, or has an unknown row or label, or if one reviewer
+        decided a row in two different ways.
 
     Examples
     --------
@@ -111,7 +115,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     >>> [decision.id for decision in merged.decisions], merged.disputed
     (['0', '4', '0'], {2: {'Anna': 'cat', 'ben': 'dog'}})
     >>> print(merged.agreement)
-    Agreement of 2 reviewers ('Anna', 'ben'): 50.0% of 2 rows decided by two; Cohen's kappa 0.00 ...
+    Agreement of 2 reviewers ('Anna', 'ben'): the labels are equal in 50.0% of 2 rows that both ...
 
     One more decision settles the row:
 
@@ -139,7 +143,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
 
 
 def _labels_by_row(
-    decisions: Sequence[tuple[str, Decision]],  # each with its file
+    decisions: Sequence[tuple[str, Decision]],  # pairs of a file and a decision in this file
     reader: DecisionReader,
     paths: Mapping[str, Sequence[Path]],  # by file, the paths that an error names
 ) -> tuple[Verdicts, set[int]]:
@@ -169,7 +173,9 @@ def _labels_by_row(
                     by = f" by reviewer {name!r}" if name and earlier != file else ""
                     verb = "settled" if decision.settles else "decided"
                     problem = f"row {decision.id} was {verb} twice{by}, {both}"
-                    advice = "pass only the last file of each reviewer, under different names."
+                    advice = (
+                        "pass only the last file of each reviewer; reviewers need different names."
+                    )
                     raise ArgumentError("", problem, advice)
         if decision.settles:
             final.add(place)
@@ -200,7 +206,7 @@ def _agreement(verdicts: Verdicts) -> Agreement:
 
 
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
-    """Return Cohen's kappa of two labels per row, and its 95 % interval; NaN if undefined.
+    """Return Cohen's kappa of two labels per row, and a 95 % confidence interval; NaN if undefined.
 
     The interval uses the variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q of
     Student's t. As in Agresti and Coull's interval of a proportion, q^2 artificial rows are added.
@@ -248,9 +254,10 @@ DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", 
 
 
 def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
-    """Write a table with one line per disputed row and reviewer; no label means an excluded row.
+    """Write a table with one line per disputed row and reviewer.
 
-    Several people wrote the cells, so cells that a spreadsheet would run as formulas are protected.
+    An empty label means that the reviewer excluded the row. Several people wrote the cells, so
+    cells that a spreadsheet would run as formulas are protected.
     """
     ids, name_of = rows.id_texts(), rows.label_name
     lines = (
@@ -267,8 +274,8 @@ def write_settle_page(
 ) -> str:
     """Write a review page of the rows on which reviewers disagree, with their decisions.
 
-    The page includes rows that already have a final decision. The browser stores final decisions,
-    so its next export contains all of them and replaces earlier exports.
+    The page includes rows that already have a final decision. The browser stores final decisions.
+    So the next export from this browser contains all final decisions, and replaces earlier exports.
 
     Parameters
     ----------
@@ -279,7 +286,7 @@ def write_settle_page(
     merged : MergedReviews
         The result of `merge_reviews`. Rows without a given label are left out.
     page
-        `image_root`, `embed_limit` and `next_step`, as for `write_review`.
+        The arguments `image_root`, `embed_limit` and `next_step` of `write_review`.
 
     Returns
     -------
@@ -295,7 +302,7 @@ def write_settle_page(
     )
     messages = [str(merged.agreement)]
     if n_others := len(contested) - len(places):
-        advice = "To settle such a row, add a line to a decision file."
+        advice = "To settle such a row, add a line to the decision file that this page exports."
         messages.append(f"Not shown: {counted(n_others, 'row')} without a given label. {advice}")
     summary = ReviewSummary(
         title="Rows to settle",

@@ -1,8 +1,8 @@
 """A folder of images sorted by their corrected classes.
 
-An image in the folder of its given class, at any depth, is at the same path in the folder of its
-corrected class. The new images are hard links, which take no space, and which stay if the source
-folder is deleted. If the disk cannot link them, images are copied.
+An image keeps its path below the folder of its class: if the corrected class of `cat/a/1.jpg` is
+dog, the new path is `dog/a/1.jpg`. The new images are hard links, which take no space, and which
+stay if the source folder is deleted. If the disk cannot link images, they are copied.
 """
 
 import os
@@ -39,8 +39,8 @@ class SortedFolder:
 
     n_images: int
     n_copied: int  # number of images that were copied instead of linked
-    unusual: tuple[str, ...]  # classes whose names are no valid folder names on Windows
-    left_out: tuple[str, ...]  # files of the source without a label, not audited, or excluded
+    unusual: tuple[str, ...]  # classes whose names are not valid folder names on Windows
+    left_out: tuple[str, ...]  # source files that have no label, were not audited, or were excluded
 
 
 def write_sorted_folder(
@@ -111,10 +111,11 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
         problem = f"is a folder, and the ids of the audit are {rows.ids.in_words()}"
         raise ArgumentError({"to": source}, problem, "pass the file that the labels came from.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ArgumentError({"output": target}, "exists and is not empty", "choose another name.")
+        problem = "already exists, and is not an empty folder"
+        raise ArgumentError({"output": target}, problem, "choose another name.")
     if target.resolve().is_relative_to(source.resolve()):
         problem = f"is inside {source}, the folder that is read"
-        raise ArgumentError({"output": target}, problem, "choose a folder outside of it.")
+        raise ArgumentError({"output": target}, problem, f"choose a folder outside of {source}.")
     names = list(rows.ids)
     outside = [
         name
@@ -123,8 +124,8 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
         if path.is_absolute() or ".." in path.parts or on_other_host(name, source)
     ]
     if outside:
-        problem = f"the audit names images outside of their folder ({first_few(outside)})"
-        raise ArgumentError("", problem, "extract the features again.")
+        problem = f"the audit has images outside of the audited folder ({first_few(outside)})"
+        raise ArgumentError("", problem, "extract the features again, and repeat the audit.")
     missing = [name for name in names if not (source / name).is_file()]
     if missing:
         few = f"{counted(len(missing), 'image')} of the audit ({first_few(missing)})"
@@ -147,7 +148,7 @@ def _check_folder_names(classes: Iterable[str]) -> None:
         if other != name:
             alike = "differ only in capitals or in how accents are stored"
             problem = f"the classes {other!r} and {name!r} {alike}"
-            advice = "rename one of them, because many disks have one folder for both."
+            advice = "rename one of them, because many disks use one folder for both names."
             raise ArgumentError("", problem, advice)
 
 
@@ -165,12 +166,12 @@ def _fails_on_windows(name: str) -> bool:
 
 
 def _told_apart(path: PurePosixPath | str) -> str:
-    """Return a path in a form that is equal for paths that are one path on some file systems."""
+    """Return the same text for all paths that some file system does not distinguish."""
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePosixPath:
-    """Return the path of an image below its class folder; the whole path if it is elsewhere."""
+    """Return the path of an image below its class folder, or the whole path if it is elsewhere."""
     folder, *within = PurePosixPath(name).parts
     is_class = within and spellings.get(folder, folder) == given
     return PurePosixPath(*within) if is_class else PurePosixPath(name)
@@ -179,7 +180,10 @@ def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePo
 def _free_place(
     taken: Container[str], folder: str, within: PurePosixPath, before: str
 ) -> PurePosixPath:
-    """Return an unused path for an image: images of two classes may have the same name."""
+    """Return an unused path for an image, because images of two classes may have the same name.
+
+    A new name has the earlier class `before`, or a number.
+    """
     place, number = PurePosixPath(folder) / within, 1
     while _told_apart(place) in taken:
         mark = before if number == 1 and "/" not in before else number

@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 from twohot.base import load_extra, on_other_host
 
-# Longest side of pictures that are stored without loss: compression would blur them.
+# Longest side (in pixels) of pictures that are stored without loss: compression would blur them.
 LOSSLESS_SIDE = 64
-# Quality of WebP, from 0 to 100: the lowest one at which text in pictures is easy to read.
+# Quality of WebP, from 0 to 100: the lowest quality at which text in pictures is easy to read.
 QUALITY = 75
 
 
 def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
-    """Return a picture of at most `size` x `size` pixels as a data URI; None if unreadable.
+    """Return a picture of at most `size` x `size` pixels as a data URI; None if it is unreadable.
 
     Raises
     ------

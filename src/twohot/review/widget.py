@@ -1,7 +1,7 @@
 """The review in a notebook: the page as a widget, with its decisions available in Python.
 
 The page is in a sandboxed frame, which can access neither the notebook nor its server. The frame
-sends decisions as the text of a decision file. The text is checked like a file.
+sends decisions as the text of a decision file. Python checks this text like a file.
 """
 
 from importlib import import_module
@@ -15,22 +15,22 @@ from twohot.review.page import read_template, review_page
 from twohot.review.page_data import PictureFiles
 from twohot.review.records import ReviewRows, ReviewSummary, readable
 
-# Height of the page in pixels: it fits on a screen below the bars of a notebook.
+# Height of the page in pixels, which fits on a screen below the bars of a notebook.
 HEIGHT = 760
 LEAST_HEIGHT = 300
-# Command that the page shows, for a widget with the name `review`.
+# Command that the page shows. In this command, the variable `review` is the widget.
 NEXT_STEP = "issues.apply(review.decisions)"
 
 
 class ReviewWidget:
-    """A review page in a notebook; to show the page, end a cell with its name.
+    """A review page in a notebook. To show the page, end a cell with this object.
 
     Attributes
     ----------
     rows : ReviewRows
         The rows of the page.
     widget : anywidget.AnyWidget
-        The widget, for layouts of ipywidgets.
+        The page as a widget that you can place in layouts of ipywidgets.
     """
 
     def __init__(self, rows: ReviewRows, summary: ReviewSummary, *, height: int = HEIGHT) -> None:
@@ -68,7 +68,7 @@ class ReviewWidget:
         """
         if not self.widget.decisions:
             return []
-        with TemporaryDirectory() as folder:  # write a file, because only files are checked
+        with TemporaryDirectory() as folder:  # `read_decisions` reads and checks only files
             file = Path(folder) / "decisions.csv"
             file.write_bytes(self.widget.decisions.encode("utf-8", "backslashreplace"))
             decisions = read_decisions(file)

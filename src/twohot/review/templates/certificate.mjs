@@ -1,7 +1,7 @@
 /* The computations of a review with a stopping rule, as in `twohot.audit.review_bound`, which has the theorems
    and proofs. Pure functions, without access to the page. Tests compare both languages. */
 
-/* The gaps of theorem 3, as multiples of the target, and their weights. */
+/* The gaps g_k of theorem 3, as multiples of the target, and the weights v_k of these gaps. */
 const GAPS = [1, 0.75, 0.5, 2, 8];
 const GAP_WEIGHTS = [0.4, 0.3, 0.2, 0.06, 0.04];
 const LARGEST_EXPONENT = 700;
@@ -10,7 +10,7 @@ const LARGEST_EXPONENT = 700;
 const WINDOW = 50, LEAST_SHARE = 0.1, RETURN_ROWS = 100;
 /* Error probability of each of the two bounds that correct for reviewer errors. */
 const CORRECTION_ALPHA = 0.005;
-/* Looks between two looks at the same row, so that the reviewer does not remember the verdict. */
+/* Minimum number of other looks before a row is shown again, so that the reviewer forgets the first verdict. */
 const LOOKS_BETWEEN = 20;
 
 /* ---- numbers ---- */
@@ -47,7 +47,7 @@ function mixed(state) {
   return twice ^ (twice >> 31n);
 }
 
-/* Positions of rows, sorted by SplitMix64 keys for a seed. */
+/* The positions of the rows in random order: sorted by the keys of SplitMix64 for a seed. */
 export function seededOrder(rows, seed) {
   const start = mixed(BigInt.asUintN(WORD, BigInt(seed + 1) * GOLDEN));
   const keys = BigUint64Array.from(rows, (row) => mixed(BigInt.asUintN(WORD, start + BigInt(row + 1) * GOLDEN)));
@@ -87,9 +87,9 @@ export class Remaining {
     this.best = this.found + kept.length - 1;
   }
 
-  /* The largest total that the log-likelihoods of 0, 1, … do not rule out; 0 is never ruled out. */
+  /* The largest number of wrong labels that the log-likelihoods of 0, 1, … do not rule out. 0 is never ruled out. */
   lastPossible(logLikelihood) {
-    /* The first gap alone often rules a total out. Then the others are not computed. */
+    /* The first gap alone often rules out a number. Then the other gaps are not computed. */
     const [gap] = this.gaps;
     const enough = Math.log(2 / (this.alpha * this.weights[0]));
     let last = logLikelihood.length - 1;
@@ -106,7 +106,7 @@ export class Remaining {
     return sum;
   }
 
-  /* The number of random looks that reach a target if all labels are right; null if none does. */
+  /* The number of random looks that reach a target if they find only right labels; null if no number does. */
   looksNeeded(target) {
     if (target < this.unsure) return null;
     if (this.bound <= target) return 0;
@@ -181,7 +181,7 @@ export class CertifiedReview {
 
 /* ---- correction for reviewer errors ---- */
 
-/* Upper bound on the rows that differ, given how many of a uniform sample do. */
+/* Upper bound on the number of rows whose second verdict would differ, if nDiffer of nAgain sampled rows do. */
 function mostMarked({ nRows, nAgain, nDiffer }) {
   const log = logFactorials(nRows);
   const ways = (total, chosen) => (chosen < 0 || chosen > total ? -Infinity : log[total] - log[chosen] - log[total - chosen]);
@@ -209,7 +209,7 @@ export function correctedBound(bound, kept, repaired) {
   return { bound: errorRate < 0.5 ? Math.ceil((bound + differ) / (1 - errorRate)) : null, errorRate, disagreement: (expected(kept) + expected(repaired)) / nRows };
 }
 
-/* A random share of the rows, which are shown a second time if their label was kept. */
+/* The rows that are shown a second time if the reviewer keeps their label: a random fraction of all rows. */
 export function rowsAgain(rows, seed, share) {
   return new Set(seededOrder(rows, seed + 1).slice(0, Math.ceil(share * rows.length)));
 }
@@ -230,7 +230,8 @@ export class CheckedReview {
     return this.review.bound <= this.review.target;
   }
 
-  /* The index of the next row, or null. A second look comes when it is due or nothing else is left. */
+  /* The index of the next row, or null. A second look at a row comes after LOOKS_BETWEEN looks, or earlier if no
+     other row is left. */
   next({ goesOn = false } = {}) {
     const [oldest] = this.waiting;
     const isAtEnd = (this.isReached && !goesOn) || !this.review.remaining.left;
@@ -238,10 +239,10 @@ export class CheckedReview {
     return isAtEnd ? null : this.review.next().i;
   }
 
-  /* The number of random looks that reach the target; null if none does. */
+  /* The number of random looks that reach the target if they find only right labels; null if no number does. */
   needed() {
     const { review } = this;
-    /* Before there is a bound, rows from the list change it little. */
+    /* Before there is a bound, rows from the list change this number little. */
     const moment = review.hasBound ? this.nLooks : 0;
     if (this.known?.moment !== moment) this.known = { moment, value: review.remaining.looksNeeded(review.target) };
     return this.known.value;
@@ -289,31 +290,31 @@ export class CheckedReview {
 
 const percentOf = (count, total, digits = 2) => `${(100 * count / total).toFixed(digits).replace(/\.?0+$/, "")} %`;
 
-/* The progress of a review: before the first random row the model's estimate, then the bound. */
+/* The progress of a review: before the first random row, the model's estimate; after it, the bound. */
 export function progressLine(checked, { until, estimate, alpha }) {
   const { review } = checked;
   const { remaining } = review;
-  const labels = `${remaining.nRows.toLocaleString("en")} labels`;
+  const labels = `the ${remaining.nRows.toLocaleString("en")} labels`;
   const sure = `${percentOf(1 - alpha, 1)}`;
   if (!review.hasBound) {
     const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
-    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are ${remaining.left < remaining.nRows ? "still " : ""}wrong. After the first row that is drawn at random, the page shows a bound.`;
+    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are ${remaining.left < remaining.nRows ? "still " : ""}wrong. After the first row that is drawn at random, the page shows an upper bound instead.`;
   }
   const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure} confidence)`;
   const target = percentOf(until, 1);
   if (checked.isReached) return `${said}; the target of ${target} is reached.`;
   const needed = checked.needed();
   return needed === null ? `${said}; the target of ${target} cannot be reached, because ${remaining.unsure} rows are marked “Not sure”.`
-    : `${said}; about ${needed.toLocaleString("en")} more decisions are needed to reach ${target}.`;
+    : `${said}; about ${needed.toLocaleString("en")} more decisions are needed to reach ${target} if they find no wrong label.`;
 }
 
 /* The result of the second looks. */
 export function correctionLine(checked) {
   if (!checked.twice) return "The certificate assumes that the verdicts are right: no row is shown twice.";
-  if (!checked.review.hasBound) return "Rows with a changed label, and some of the other rows, are shown a second time. Then the bound is corrected for errors of the reviewer.";
+  if (!checked.review.hasBound) return "Rows with a changed label, and some of the other rows, will be shown a second time. Then the bound is corrected for errors of the reviewer.";
   const corrected = checked.corrected();
   const n = checked.waiting.length;
-  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown a second time. Then the bound is corrected for errors of the reviewer.`;
+  if (!corrected) return `${n} row${n === 1 ? "" : "s"} will be shown a second time. Then the bound is corrected for errors of the reviewer.`;
   const { nRows } = checked.review.remaining;
   const disagreement = `Second verdicts differ on about ${percentOf(corrected.disagreement, 1, 1)} of the rows`;
   if (corrected.bound === null) return `${disagreement}. There is no corrected bound: too many verdicts differ, or there are too few second verdicts.`;
@@ -322,7 +323,7 @@ export function correctionLine(checked) {
 
 /* ---- a certificate as a file ---- */
 
-/* JSON as Python writes it, in ASCII with sorted names; the digest is computed from it. */
+/* The same JSON text as Python writes, in ASCII with sorted names. The digest is computed from this text. */
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(", ")}]`;
   if (value !== null && typeof value === "object") return `{${Object.keys(value).sort().map((name) => `${canonical(name)}: ${canonical(value[name])}`).join(", ")}}`;
@@ -335,7 +336,7 @@ export function sealed(fields) {
   return canonical({ ...fields, sha256: sha256(canonical(fields)) });
 }
 
-/* SHA-256 (FIPS 180-4) of ASCII text. Browsers offer it only on https pages. */
+/* SHA-256 (FIPS 180-4) of ASCII text. Browsers have their own function only on https pages. */
 export function sha256(text) {
   const fraction = (value) => (Math.abs(value - Math.trunc(value)) * 2 ** 32) | 0;
   const primes = [];

@@ -7,7 +7,7 @@ const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "
 const REQUIRED = ["report", "id", "decision", "label"];
 /* Suffix of a report's name if its rows were settled after reviewers disagreed. */
 const SETTLED = "-settled";
-/* Most characters of a reviewer's name, and characters that are not allowed in it. */
+/* Maximum number of characters of a reviewer's name, and characters that the name cannot contain. */
 const MOST_NAME = 80;
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
@@ -23,7 +23,7 @@ export function decisionsAsCsv() {
   return "\ufeff" + csvText([COLUMNS, ...spellings, ...lines]);
 }
 
-/* The lines of a decision file. A spreadsheet may have saved it with another separator. */
+/* The lines of a decision file. A spreadsheet may have saved the file with another separator. */
 function decisionLines(text) {
   for (const delimiter of DELIMITERS) {
     try {
@@ -43,7 +43,7 @@ export function changesFromCsv(text) {
   const missing = REQUIRED.filter((name) => !header.includes(name));
   if (missing.length) throw new Error(`the file has no column ${missing.join(", ")}`);
   const unknown = header.filter((name, place) => !COLUMNS.includes(name) || header.indexOf(name) !== place);
-  if (unknown.length) throw new Error(`the column ${unknown[0]} is unknown or repeated`);
+  if (unknown.length) throw new Error(COLUMNS.includes(unknown[0]) ? `the file has two columns ${unknown[0]}` : `the column ${unknown[0]} is unknown`);
   const code = new Map(report.classes.map((name, label) => [name, label]));
   const found = lines.map((fields, number) => importedLine(header, fields, number + 1));
   const spellings = importedSpellings(found.filter((line) => line.decision === SPELLING), code);
@@ -66,29 +66,29 @@ export function changesFromCsv(text) {
 
 /* A line as an object with the names of the columns. */
 function importedLine(header, fields, number) {
-  if (fields.length !== header.length) throw new Error(`decision ${number} has ${counted(fields.length, "field")} and the header has ${header.length}`);
+  if (fields.length !== header.length) throw new Error(`decision ${number} has ${counted(fields.length, "field")}, but the header has ${header.length}`);
   const line = Object.fromEntries(header.map((name, place) => [name, fields[place]]));
-  if (line.report !== report.report && line.report !== report.report + SETTLED) throw new Error(`the decisions belong to report ${line.report}, and this page is report ${report.report}`);
+  if (line.report !== report.report && line.report !== report.report + SETTLED) throw new Error(`the decisions belong to report ${line.report}, but this page is report ${report.report}`);
   line.reviewer = stripped(line.reviewer ?? "");
   if ([...line.reviewer].length > MOST_NAME || CONTROL.test(line.reviewer)) throw new Error(`decision ${number} has a reviewer's name with more than one line or more than ${MOST_NAME} characters`);
   return line;
 }
 
-/* The merged spellings, including those that the page has merged already. */
+/* The merged spellings: those of the lines, and those that the page has merged already. */
 function importedSpellings(lines, code) {
   const merged = new Map(merges);
   const isOne = (old, into) => report.spellings.some((group) => [old, into].every((label) => group.some(([known]) => known === label)));
   for (const line of lines) {
     const [old, into] = [code.get(line.given_label), code.get(line.label)];
-    if (old === into || !isOne(old, into)) throw new Error(`${line.given_label} and ${line.label} are not two classes that differ only in spelling`);
-    if ((merged.get(old) ?? into) !== into) throw new Error(`the spelling ${line.given_label} is merged into two others`);
+    if (old === into || !isOne(old, into)) throw new Error(`the spelling ${line.given_label} cannot be merged into ${line.label}, because these are not two classes that differ only in spelling`);
+    if ((merged.get(old) ?? into) !== into) throw new Error(`the spelling ${line.given_label} is merged into two different classes`);
     merged.set(old, into);
   }
-  if ([...merged.values()].some((into) => merged.has(into))) throw new Error("a spelling is merged, and others are merged into it");
+  if ([...merged.values()].some((into) => merged.has(into))) throw new Error("a spelling is merged into a class, but other spellings are merged into this spelling");
   return merged;
 }
 
-/* Throw if another reviewer decided the row differently, unless the row was settled. */
+/* Throw if two reviewers decided the row differently, unless the line has a final decision on the row. */
 function checkReviewer(i, line, made, spellings) {
   const before = answerOf(i).decision;
   const owner = before?.reviewer ?? reviewer.name;
@@ -108,7 +108,7 @@ function importedRow(line) {
   if (i === undefined) throw new Error(`row ${line.id} is not in this report`);
   for (const [column, codes] of [["given_label", report.given], ["suggested_label", report.suggested]]) {
     const seen = line[column];
-    if (seen !== undefined && seen !== className(codes[i])) throw new Error(`row ${line.id} has the ${column} ${seen} in the file and ${className(codes[i])} here: the lines of the file are mixed up`);
+    if (seen !== undefined && seen !== className(codes[i])) throw new Error(`row ${line.id} has the ${column} ${seen} in the file, but ${className(codes[i])} on this page: the lines of the file are mixed up`);
   }
   return i;
 }
@@ -123,21 +123,21 @@ function importedDecision(i, { id, decision: kind, label }, code) {
   if (kind === "new_class" && stripped(label)) return decisionFor(i, code.get(stripped(label)) ?? stripped(label));
   if (kind === "exclude" && label === "") return { kind, label: NO_LABEL };
   const meant = label === "" && kind !== "relabel" ? labelOf(i, kind) : code.get(label);
-  if (meant === undefined || meant === NO_LABEL) throw new Error(`row ${id} has the label ${label}, which is not a class`);
+  if (meant === undefined || meant === NO_LABEL) throw new Error(stripped(label) ? `row ${id} has the label ${label}, which is not a class` : `row ${id} has the decision ${kind}, but no label`);
   if (kind === "relabel") return decisionFor(i, meant);
-  if (meant !== labelOf(i, kind)) throw new Error(`row ${id}: the decision ${kind} does not give the label ${label}`);
+  if (meant !== labelOf(i, kind)) throw new Error(`row ${id} has the decision ${kind}, which does not give the label ${label}`);
   return { kind, label: meant };
 }
 
 /* ---- CSV by RFC 4180, guarded against spreadsheets.
-   A field that a spreadsheet would compute as a formula gets an apostrophe in front, also if it has
-   some in front already. Removing one apostrophe restores the text exactly. ---- */
+   If a spreadsheet would compute a field as a formula, an apostrophe is put in front of the field, even if
+   the field already begins with apostrophes. Removing one apostrophe restores the text exactly. ---- */
 
 const NEEDS_GUARD = /^'*[=+\-@\t\r\n]/;
 const HAS_GUARD = /^'+[=+\-@\t\r\n]/;
 /* Separators, in the order of trial. */
 const DELIMITERS = [",", ";", "\t"];
-/* Blanks by Python's definition, which differs from JavaScript's. */
+/* Characters that Python strips from the ends of a text; those of JavaScript are different. */
 const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
 const BLANK_ENDS = new RegExp(`^${BLANK}|${BLANK}$`, "g");
 
@@ -150,7 +150,7 @@ export function textOfBytes(bytes) {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new Error("the file is not UTF-8: save it as CSV UTF-8");
+    throw new Error("the file is not UTF-8: save the file as “CSV UTF-8”");
   }
 }
 
@@ -190,10 +190,10 @@ export function parseCsv(text, delimiter = ",") {
     else if (mark === "\n" || mark === "\r") {
       if (mark === "\r" && source[i + 1] === "\n") i++;
       endLine();
-    } else if (wasQuoted) throw new Error("a quoted field is followed by text");
+    } else if (wasQuoted) throw new Error("the file is not CSV, because text follows the end of a quoted field");
     else field += mark;
   }
-  if (isQuoted) throw new Error("a quoted field is not closed");
+  if (isQuoted) throw new Error("the file is not CSV, because a quoted field has no end");
   if (fields.length || field || wasQuoted) endLine();
   return lines;
 }

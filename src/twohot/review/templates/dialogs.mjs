@@ -7,7 +7,7 @@ import { decideRows, goOn, goTo, page } from "./views.mjs";
 
 /* ---- another label ---- */
 
-/* Classes shown at a time; type to find the others. */
+/* Maximum number of classes in the list; typing finds other classes. */
 const MATCHES = 40;
 let relabelled = [];   /* the rows that get a label */
 let matches = [];
@@ -44,7 +44,7 @@ export function showMatches() {
     option.addEventListener("click", () => relabelTo(label));
     return option;
   }));
-  byId("relabel-more").textContent = order.length > MATCHES ? `${order.length - MATCHES} more: type to find them` : order.length ? "" : "No class has this name. It will be a new class.";
+  byId("relabel-more").textContent = order.length > MATCHES ? `${order.length - MATCHES} more classes: type to find them` : order.length ? "" : "No class has this name. Press Enter to add it as a new class.";
   markMatch();
 }
 
@@ -84,7 +84,7 @@ export function openNote([i]) {
   byId("note-text").focus();
 }
 
-/* One step, which one undo reverts. An empty text removes the note. */
+/* Save the note in one step, which one undo reverts. An empty text removes the note. */
 export function keepNote(event) {
   const note = byId("note-text").value.trim();
   if (event.submitter?.value !== "save" || note === (notes.get(notedRow) ?? "")) return;
@@ -106,7 +106,7 @@ export function onNoteClosed() {
 
 /* ---- confirmation ---- */
 
-/* A step on more rows than this asks for confirmation. */
+/* A step that changes more rows than this number asks for confirmation. */
 const MANY = 100;
 let confirmed = () => {};
 

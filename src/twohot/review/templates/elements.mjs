@@ -10,7 +10,7 @@ const SHORT_ID = 20;
 /* In names longer than this, the last TAIL characters are always shown. */
 const LONG_NAME = 18;
 const TAIL = 5;
-/* Characters of a name in a sentence. */
+/* Maximum number of characters of a name in a sentence. */
 const BRIEF = 40;
 
 /* Whether the page is a frame in a notebook, which has no address to link to. */
@@ -28,13 +28,13 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/* A probability as text, never 0 % or 100 %. */
+/* A probability as text, which is never 0 % or 100 %. */
 export function percent(thousandths) {
   if (thousandths >= 995) return "> 99 %";
   return thousandths < 5 ? "< 1 %" : `${Math.round(thousandths / 10)} %`;
 }
 
-/* A class name. A long one is cut in the middle, because long names often differ at their ends. */
+/* A class name. A long name is cut in the middle, because long names often differ at their ends. */
 export function labelChip(label, role, meaning) {
   const name = shownName(label);
   const letters = [...name];
@@ -45,7 +45,7 @@ export function labelChip(label, role, meaning) {
 /* The id of a row, as a link to its focus view. */
 export function idLink(i, text = rowName(i)) {
   const className = text.length <= SHORT_ID ? "id is-short" : "id";
-  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Show only ${rowName(i)}${IN_NOTEBOOK ? "" : "; the link can be shared"}`, tabIndex: -1 });
+  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Show only ${rowName(i)}${IN_NOTEBOOK ? "" : "; this link opens the row"}`, tabIndex: -1 });
 }
 
 /* ---- the item of a row ---- */
@@ -94,7 +94,7 @@ export function marks(i) {
   return report.undecided[i] ? [mark("close call", "The two most probable classes are about equally probable"), ...found] : found;
 }
 
-/* The decision of each reviewer on a disputed row; a click takes it over. */
+/* The decision of each reviewer on a disputed row; a click copies this decision. */
 export function verdictList(i) {
   if (!report.verdicts) return null;
   const chosen = decisions.get(i);
@@ -110,10 +110,10 @@ export function verdictList(i) {
 
 /* ---- labels and probabilities ---- */
 
-/* Decisions for a label that is shown anyway, with the colour of that label. */
+/* Decisions for a label that the row already shows → the role of that label, which sets its colour. */
 const SHOWN_AS = { accept: "suggested", reject: "given", second: "second" };
 
-/* The decision, unless one of the buttons shows it. */
+/* The label after a decision; null if one of the buttons already shows this decision. */
 export function outcome(i, buttons) {
   const decision = decisions.get(i);
   if (!decision || buttons.includes(decision.kind)) return null;
@@ -122,8 +122,8 @@ export function outcome(i, buttons) {
   return element("span", { className: "outcome" }, "⇒", made);
 }
 
-/* The held-out prediction as [label, thousandths], most probable class first. The probability of a
-   wrong label is not one of these. */
+/* The held-out prediction as pairs [label, probability in thousandths], most probable class first. The
+   probability that the given label is wrong is not part of the prediction. */
 function predicted(i) {
   return [[report.suggested[i], report.confidence[i]], [report.second[i], report.secondConfidence[i]]]
     .filter(([label, score]) => label !== NO_LABEL && score !== null);
@@ -167,13 +167,13 @@ export function why(i) {
   const said = `${given} is wrong with probability ${percent(report.wrong[i])}${close}`;
   const [near, far] = [similarity(i, "nearSuggested"), similarity(i, "nearGiven")];
   if (near === null || far === null) return `${said}; the most probable class is ${suggested}.`;
-  const nearer = (one, other, high, low) => `rows labelled ${one} are nearer than rows labelled ${other} (similarity ${(high / 100).toFixed(2)} against ${(low / 100).toFixed(2)}).`;
+  const nearer = (one, other, high, low) => `the nearest rows labelled ${one} are more similar than those labelled ${other} (mean cosine ${(high / 100).toFixed(2)} against ${(low / 100).toFixed(2)}).`;
   return near >= far ? `${said}: ${nearer(suggested, given, near, far)}` : `${said}, although ${nearer(given, suggested, far, near)}`;
 }
 
 /* ---- decisions ---- */
 
-/* Of each button: its text (a class name may follow), its tooltip, its key. */
+/* For each button: text (a class name may follow), tooltip, key. */
 const BUTTONS = {
   accept: ["Accept", "Accept the suggestion", "a"], reject: ["Keep", "Keep the given label", "r"],
   second: ["Second", "Take the second candidate", "2"], relabel: ["Other…", "Choose another class, or type a new one", "l"],
@@ -181,7 +181,7 @@ const BUTTONS = {
 };
 /* Buttons show class names only if all names are short. */
 const ARE_SHORT = report.classes.every((name) => name.length <= 10);
-/* Decisions that are made in the dialog of another button. */
+/* Decisions without a button → the button whose dialog makes them. */
 const OPENED_BY = { new_class: "relabel" };
 
 /* The kinds of decisions that a row allows. */
@@ -217,7 +217,7 @@ function neighbour(number, remark) {
   return made;
 }
 
-/* The nearest rows of a kind under a heading; null if they were not computed for this row. */
+/* The nearest rows of a kind, under a heading; null if no nearest rows were computed for this row. */
 export function nearest(i, kind, heading) {
   const pairs = report.neighbours?.[kind]?.[i];
   if (!pairs) return null;
@@ -228,7 +228,7 @@ export function nearest(i, kind, heading) {
   };
   return element("div", { className: "nearest" }, heading,
     pairs.length ? element("ol", {}, ...pairs.map((pair) => neighbour(pair[0], remark(pair))))
-      : element("p", { className: "remark", textContent: "There is no such row with an unsuspicious label." }));
+      : element("p", { className: "remark", textContent: "No row with this label is left, because flagged rows are not shown." }));
 }
 
 /* Near-duplicates, then the nearest rows with the suggested and with the given label. */
@@ -258,7 +258,7 @@ export function saveFile(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/* Show whether everything is stored. Warn once if it cannot be, also before the page is closed. */
+/* Show whether all decisions are stored. If they cannot be stored, warn once, and again before the page closes. */
 export function showSaving() {
   byId("saved").textContent = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;

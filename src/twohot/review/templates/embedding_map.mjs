@@ -7,19 +7,21 @@ import { byId, element, labelChip, percent, picture } from "./elements.mjs";
 import { pageColour } from "./map.mjs";
 import { isInside, nearestPoint, pointTowards, pointsOf, stamp, stampOf } from "./points.mjs";
 
-/* Categories use the colours in turn; when all are used, the next shape. */
+/* Number of colours. Categories use the colours in turn; after the last colour, the next shape begins. */
 const N_HUES = 8;
 const SHAPES = ["●", "■", "◆", "▲"];
-/* Upper limits of the classes of probability wrong, in percent; unknown is a separate class. */
+/* Upper limits, in percent, of the intervals of the probability that a label is wrong. An unknown probability
+   is a separate category. */
 const DOUBTS = [20, 40, 60, 80, 100];
 const NOT_KNOWN = 255;
-/* Entries of the legend; it lists the largest categories. */
+/* Maximum number of entries of the legend, which lists the largest categories. */
 const MOST_ENTRIES = 200;
-/* In pixels of the page: distance at which a point is hit, and movement that still counts as a click. */
+/* In pixels of the page: the largest distance between a click and its point, and the smallest movement that is
+   a drag instead of a click. */
 const REACH = 12;
 const STILL = 4;
 const MARGIN = 18;
-/* Most pixels of a canvas. With more, drawing 50,000 points would take longer than a frame. */
+/* Maximum number of pixels of a canvas. With more pixels, drawing 50,000 points would take longer than a frame. */
 const MOST_PIXELS = 1.5e6;
 const STEP_KEYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
@@ -28,8 +30,8 @@ const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
 
 const NONE = { name: "no label", colour: "--muted", shape: 0 };
 
-/* A colouring: the category of each point (0 for none), the order of the categories in the legend, and a
-   function that returns name, colour and shape of a category. */
+/* Return the category of each point (0 for none), the order of the categories in the legend, and a function
+   that returns the name, the colour and the shape of a category. */
 function colouring(name) {
   const { points } = plot;
   if (name === "wrong") {
@@ -60,7 +62,7 @@ const plot = {
   selected: null,       /* which points are in the lasso */
   nSelected: 0,
   image: null,          /* the image on the canvas of the points */
-  changed: null,        /* called after the selection has changed */
+  changed: null,        /* function that is called after each change of the selection */
 };
 
 const size = () => [byId("map-box").clientWidth, byId("map-box").clientHeight];
@@ -212,7 +214,7 @@ function readPoint(k, isSaid = false) {
     group && element("p", { textContent: `group ${report.map.groups[group[k] - 1] || "(blank)"}` }),
     i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
     i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
-    element("small", { textContent: i >= 0 ? "Click or press Enter to open the row" : "This row is not in the review" }),
+    element("small", { textContent: i >= 0 ? "Click or press Enter to open the row" : "This row is not part of the review" }),
   ].filter(Boolean));
   const [left, top] = toPixels(x[k], y[k]);
   const [width, height] = size();
@@ -223,11 +225,11 @@ function readPoint(k, isSaid = false) {
   if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${label(given[k])}, suggested ${label(suggested[k])}${i >= 0 ? "; press Enter to open it" : ""}`;
 }
 
-/* Move to the nearest flagged point in a direction; with Shift, to the nearest of all points. */
+/* Move to the nearest point of the review in a direction; with Shift, to the nearest of all points. */
 function stepTowards(direction, isAny) {
   const { points } = plot;
   const admits = (k) => isVivid(k) && (isAny || isInReview(k));
-  /* Start at the most suspicious one. */
+  /* Start at the most suspicious point. */
   const next = plot.current >= 0 ? pointTowards(points, plot.current, direction, admits)
     : points.shown.reduce((first, i, k) => (admits(k) && (first < 0 || (i >= 0 && i < points.shown[first])) ? k : first), -1);
   if (next < 0) return;
@@ -239,7 +241,7 @@ function stepTowards(direction, isAny) {
 
 /* ---- zoom and selection ---- */
 
-/* Zoom, and keep the point at a place in pixels where it is. */
+/* Zoom; the point at the place (in pixels) does not move. */
 function zoomBy(factor, [left, top] = size().map((side) => side / 2)) {
   const [x, y] = fromPixels(left, top);
   plot.zoom = Math.min(200, Math.max(1, plot.zoom * factor));
@@ -261,8 +263,8 @@ function showAll() {
   redrawMap();
 }
 
-/* Select the points inside a path, in units of the map; only those of the highlighted category, if any.
-   A path around no point removes the selection. */
+/* Select the points inside a path, which is in units of the map. If a category is highlighted, select only its
+   points. A path around no point removes the selection. */
 function selectInside(path) {
   const { points } = plot;
   plot.selected = null;
@@ -378,7 +380,7 @@ function listenToPointer(box, open) {
     [start, plot.path] = [null, []];
     if (!isTap) return plot.tool === "lasso" ? selectInside(path.map((place) => fromPixels(...place))) : undefined;
     const found = pointAt(placeIn(event));
-    /* With touch, the first tap shows a point, and the second opens it. */
+    /* On a touch screen, the first tap shows a point, and the second tap opens its row. */
     const isRead = event.pointerType === "mouse" || found === plot.current;
     readPoint(found);
     if (found >= 0 && isRead && isInReview(found)) open(plot.points.shown[found]);
@@ -400,14 +402,14 @@ function onMapKey(event, open) {
 }
 
 /* Prepare the map when it is first opened: open(i) shows a row, changed() refreshes the list after a
-   selection, review() shows the list. */
+   selection, review() shows the list, and drop() removes the lasso filter. */
 export function openEmbeddingMap({ open, changed, review, drop }) {
   if (plot.points) return redrawMap();
   plot.points = pointsOf(report.map);
   plot.extent = extent();
   plot.changed = changed;
   showAll();
-  const ways = [["given", "given label"], ["suggested", "suggested label"], ["wrong", "probability wrong"], ...(report.map.groups ? [["group", "group"]] : [])];
+  const ways = [["given", "given label"], ["suggested", "suggested label"], ["wrong", "probability that the label is wrong"], ...(report.map.groups ? [["group", "group"]] : [])];
   byId("map-colour").replaceChildren(...ways.map(([value, textContent]) => element("option", { value, textContent })));
   byId("map-colour").addEventListener("change", () => colourBy(byId("map-colour").value));
   byId("map-about").textContent = report.map.said;

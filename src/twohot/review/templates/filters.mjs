@@ -2,11 +2,12 @@
 
 import { N_ROWS, className, classOrder, decisions, mergedLabel, notes, report } from "./state.mjs";
 
-/* The value of the finding filter for flagged labels; "" is any row, another value the number of a finding. */
+/* The value of the finding filter for flagged labels. The value "" means any row; other values are numbers of
+   findings. */
 export const FLAGGED = "wrong";
 /* Options for the least probability of a suggestion, in thousandths. */
 export const CONFIDENCES = [500, 800, 900, 950, 990];
-/* The first order of each sort key: 1 ascending, -1 descending. */
+/* The default order of each sort key: 1 is ascending, -1 is descending. */
 const SORT_SIGN = { suspicious: 1, wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
 
 /* For each filter, the values that a row matches. */
@@ -41,9 +42,9 @@ function searchable(i) {
   return haystack[i];
 }
 
-/* The rows that match, and how many would for each other value of one filter: { view, counts }.
-   wanted: { search, and of each filter a value as text, or "" for any }; counts[filter] is a Map from
-   values, as text, to numbers of rows. */
+/* Return { view, counts }: the rows that match, and for each value of each filter the number of rows that would
+   match with this value. `wanted` has the search text, and for each filter a value as text, or "" for any
+   value; counts[filter] is a Map from values, as text, to numbers of rows. */
 export function look(wanted) {
   const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
   const asked = FILTERS.map((name) => wanted[name]);
@@ -57,7 +58,8 @@ export function look(wanted) {
     const nFails = fails.filter(Boolean).length;
     if (!nFails) view.push(i);
     if (nFails > 1) continue;
-    /* A row that fails one filter counts for that filter's options; a row that fails none, for all filters. */
+    /* A row that fails exactly one filter is counted for the options of this filter. A row that fails no filter
+       is counted for the options of all filters. */
     tallies.forEach((tally, k) => {
       if (nFails && !fails[k]) return;
       for (const value of values[k]) tally.set(value, (tally.get(value) ?? 0) + 1);
@@ -68,7 +70,7 @@ export function look(wanted) {
   return { view, counts: Object.fromEntries(FILTERS.map((name, k) => [name, byText(tallies[k])])) };
 }
 
-/* The number of rows of a finding, and of decided ones among them. */
+/* The number of rows of a finding, and the number of decided rows among them. */
 export function progressOf(finding) {
   if (finding === "") return { total: N_ROWS, done: decisions.size };
   const total = finding === FLAGGED ? report.nFlagged : report.findings[finding].rows.length;

@@ -1,16 +1,16 @@
-/* A map of the classes: a table of numbers for a few of them, a canvas for many. */
+/* A class matrix as a map: a table of numbers for a few classes, or a canvas for many. */
 
 import { className, report } from "./state.mjs";
 import { element } from "./elements.mjs";
 
 /* With more classes than this, a table of numbers does not fit a screen. */
 const TABLE_CLASSES = 12;
-/* Names that fit along the edge of a canvas. */
+/* Maximum number of names along the edge of a canvas. */
 const EDGE_NAMES = 30;
-/* Characters of a name that fit above a column. */
+/* Maximum number of characters of a name that fits above a column. */
 const SHORT_HEADING = 6;
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-/* Shares are blue; correlations are red, or blue below zero, as in all figures. */
+/* Fractions are blue. Correlations are red above zero and blue below, as in all figures. */
 export const SHARES = ["--accent", "--accent"];
 export const CORRELATIONS = ["--alike", "--unlike"];
 
@@ -20,7 +20,7 @@ export function pageColour(name) {
   return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
 }
 
-/* Colour of a value between -1 and 1: towards one end above zero, towards another below. */
+/* Return a function from values between -1 and 1 to colours; `ends` are the colours of 1 and -1. */
 function heatColours(ends) {
   const [ground, above, below] = ["--raised", ...ends].map(pageColour);
   return (value) => {
@@ -31,7 +31,7 @@ function heatColours(ends) {
   };
 }
 
-/* Black or white, whichever has more contrast: both have 4.6 to 1 at this luminance. */
+/* Black or white, whichever has more contrast to the shade. At luminance 0.18, both have 4.6 to 1. */
 function inkOn(shade) {
   const [red, green, blue] = shade.map((channel) => ((channel / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.18 ? "white" : "black";
@@ -97,7 +97,7 @@ function heatCanvas(map, scale) {
     image.data.set([...colour(valueAt(map, row, column) / scale), 255], 4 * (y * n + x));
   }));
   canvas.getContext("2d").putImageData(image, 0, 0);
-  const hint = map.pick ? "Point at a cell or move with the arrow keys to read it. Click or press Enter to show its rows." : "Point at a cell or move with the arrow keys to read it.";
+  const hint = map.pick ? "Point at a cell, or move with the arrow keys, to read its value. Click or press Enter to show its rows." : "Point at a cell, or move with the arrow keys, to read its value.";
   const said = element("p", { className: "heat-value remark", ariaLive: "polite", textContent: hint });
   const mark = element("span", { className: "heat-mark", hidden: true });
   const cells = element("div", { className: "heat-cells", tabIndex: 0, role: "application", "aria-label": `${map.name}: arrow keys move` }, canvas, mark);
@@ -127,7 +127,7 @@ function heatCanvas(map, scale) {
   return [element("div", { className: "heat-grid" }, edge(map, "top"), edge(map, "left"), cells), said, scaleBar(map, scale, colour)];
 }
 
-/* Names along an edge; every n-th if there is no room for all. */
+/* Names along an edge; if there is no room for all names, every n-th name. */
 function edge(map, side) {
   const every = Math.ceil(map.order.length / EDGE_NAMES);
   const names = map.order.flatMap((code, place) => {

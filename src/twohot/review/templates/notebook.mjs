@@ -1,9 +1,9 @@
-/* In a notebook the page is a frame without an origin, so the browser gives it no storage. The widget
-   around the frame keeps what storage.mjs writes, together with the text of the decision file. */
+/* In a notebook the page is a frame without an origin, so the browser gives the page no storage. The widget
+   around the frame stores what storage.mjs writes, together with the text of the decision file. */
 
 import { decisionsAsCsv } from "./decision_file.mjs";
 
-/* Milliseconds that a write waits for others: one message carries all. */
+/* Milliseconds that a write waits for later writes: one message contains all of them. */
 const BETWEEN_MESSAGES = 100;
 const items = new Map();
 let timer = 0;

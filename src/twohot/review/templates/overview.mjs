@@ -26,14 +26,14 @@ export function showFindings(pick) {
   byId("alike-classes")?.replaceChildren(...report.alikeClasses.map(alikeLine));
 }
 
-/* Make the listed given labels buttons that show their rows: pick(given label). */
+/* Connect the buttons of the given labels: pick(given label) shows the rows. */
 export function linkShares(pick) {
   for (const button of document.querySelectorAll("[data-given]")) {
     button.addEventListener("click", () => pick(report.classes.indexOf(button.dataset.given)));
   }
 }
 
-/* The largest shares off the diagonal, with their numbers of flagged rows. */
+/* The largest fractions off the diagonal, with their numbers of flagged rows. */
 function largestConfusions(noise) {
   const n = report.classes.length;
   const found = [];
@@ -65,9 +65,9 @@ export function drawMaps(pick) {
   if (report.noise) {
     const noise = mergedMatrix(report.noise, false);
     drawMap(byId("noise-map"), {
-      name: "Share of each true class with each given label", values: noise, order, ends: SHARES, pick,
+      name: "Fraction of the rows of each true class that have each given label", values: noise, order, ends: SHARES, pick,
       format: (value) => Math.round(value / 10), unit: " %",
-      describe: (row, column, value) => `${share(value)} of ${className(row)} are labelled ${className(column)}`,
+      describe: (row, column, value) => `${share(value)} of the rows of ${className(row)} are labelled ${className(column)}`,
     });
     byId("confusions").replaceChildren(...largestConfusions(noise).map((entry) => confusionLine(entry, pick)));
   }

@@ -11,8 +11,8 @@ export function unpacked(text, n) {
   return new Numbers(bytes.buffer);
 }
 
-/* The points as columns: x and y from 0 to 1, y upwards; codes of labels from 1, 0 for no label; `shown`
-   is the row's position in the page, -1 for a row that is not in the page. */
+/* The points as columns: x and y are from 0 to 1, and y points upwards. Codes of labels begin at 1, and 0 means
+   no label. `shown` is the row's position in the page, or -1 for a row that is not in the page. */
 export function pointsOf(map) {
   const { n } = map;
   const rows = map.row ? unpacked(map.row, n) : Uint32Array.from({ length: n }, (_, k) => k);
@@ -22,7 +22,7 @@ export function pointsOf(map) {
     shown: Int32Array.from(rows, (row) => inPage.get(row) ?? -1) };
 }
 
-/* The nearest admitted point within reach, or -1. */
+/* The nearest point within reach for which `admits` is true, or -1. */
 export function nearestPoint(points, [x, y], reach, admits = () => true) {
   let [found, least] = [-1, reach ** 2];
   for (let k = 0; k < points.n; k++) {
@@ -32,8 +32,8 @@ export function nearestPoint(points, [x, y], reach, admits = () => true) {
   return found;
 }
 
-/* The nearest admitted point in a direction, within 45 degrees of it, or -1. Points at the same
-   position are visited in order to the right and upwards, in reverse order otherwise. */
+/* The nearest point within 45 degrees of a direction for which `admits` is true, or -1. Points at the same
+   position are visited in order if the direction is right or up, and in reverse order otherwise. */
 export function pointTowards(points, from, [right, up], admits = () => true) {
   let [found, least] = [-1, Infinity];
   for (let k = 0; k < points.n; k++) {
@@ -45,7 +45,8 @@ export function pointTowards(points, from, [right, up], admits = () => true) {
   return found;
 }
 
-/* Whether a place is inside a closed path, [[x, y], …]: a ray from it crosses the path an odd number of times. */
+/* Whether a place is inside a closed path, [[x, y], …]: a ray from the place crosses the path an odd number of
+   times. */
 export function isInside(path, x, y) {
   let isIn = false;
   for (let k = 0, last = path.length - 1; k < path.length; last = k++) {
@@ -57,7 +58,7 @@ export function isInside(path, x, y) {
 
 /* ---- marks: ● ■ ◆ ▲ ---- */
 
-/* A mix of two colours; `part` of 256 is the second. */
+/* A mix of two colours: part / 256 of the second colour, and the rest of the first. */
 function mixed(first, second, part) {
   const redBlue = ((first & 0xff00ff) * (256 - part) + (second & 0xff00ff) * part) >>> 8 & 0xff00ff;
   const green = ((first & 0xff00) * (256 - part) + (second & 0xff00) * part) >>> 8 & 0xff00;

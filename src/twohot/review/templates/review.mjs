@@ -46,7 +46,7 @@ function undoLast() {
   const rows = undo();
   const place = page.view.indexOf(rows[0]);
   if (place >= 0) goTo(place);
-  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : rows.length ? `${rows.length} decisions undone` : "Change of spellings undone");
+  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: last change undone` : rows.length ? `Changes of ${rows.length} rows undone` : "Change of spellings undone");
 }
 
 function onListClick(event) {
@@ -82,14 +82,14 @@ function onAction(i, button) {
   }
 }
 
-/* Settle a row with the decision of one reviewer. */
+/* Settle a row: copy the decision of one reviewer. */
 function takeVerdict(i, label) {
   if (label === null) decideRows([i], "exclude");
   else decideRows([i], "relabel", label);
   if (page.layout === "focus") goOn();
 }
 
-/* Open the menu of decisions without a button in the table. */
+/* Open the menu of the decisions that have no button in the table. */
 function openMenu(i, button) {
   const menu = byId("row-menu");
   menu.replaceChildren(...choices(i).filter((kind) => kind !== "accept" && kind !== "reject").map((kind) => {
@@ -119,7 +119,7 @@ async function importDecisions(file) {
     const { changes, spellings } = changesFromCsv(textOfBytes(await file.arrayBuffer()));
     answer(changes, spellings);
     refreshView();
-    say(`${counted(changes.length, "decision")} imported (press u to undo).`);
+    say(`Imported the decisions and notes on ${counted(changes.length, "row")} (press u to undo).`);
   } catch (error) {
     say(`Nothing was imported: ${error.message}.`, true);
   }
@@ -176,7 +176,7 @@ function pickPair(trueClass, given) {
 /* The merges that the overview and the filters show, as text. */
 let shownMerges = null;
 
-/* Show merged spellings as one class. The view begins anew only if the merges have changed. */
+/* Show merged spellings as one class. The list of rows is rebuilt only if the merges have changed. */
 function showMerges() {
   const wanted = JSON.stringify([...merges]);
   if (wanted === shownMerges) return;
@@ -195,17 +195,17 @@ function start() {
   openReview(Math.max(page.view.findIndex((i) => !decisions.has(i)), 0));
 }
 
-/* Open the row in the address of the page, whatever the filters. */
+/* Open the row that the address of the page names, even if the filters hide this row. */
 function openLinked() {
   const id = /^#row=(.*)$/s.exec(location.hash)?.[1];
   if (id === undefined) return;
   let i;
   try { i = placeOf.get(decodeURIComponent(id)); } catch { /* not the address of a row */ }
-  if (i === undefined) return say("The row in the address is not on this page.", true);
+  if (i === undefined) return say("The row in the address of this page is not part of the review.", true);
   openRow(i);
 }
 
-/* Open a row in the focus view, whatever the filters. */
+/* Open a row in the focus view, even if the filters hide this row. */
 function openRow(i) {
   setLayout("focus");
   if (!page.view.includes(i)) lookAt({ finding: i < report.nFlagged ? FLAGGED : "" });
@@ -214,7 +214,7 @@ function openRow(i) {
 
 /* ---- keys ---- */
 
-/* Keys that repeat while they are held down; a decision is made once. */
+/* Keys that repeat while they are held down. Other keys, such as those of decisions, do not repeat. */
 const MOVES = new Set(["j", "k", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"]);
 const KEYS = {
   j: () => goTo(page.cursor + 1),

@@ -22,6 +22,6 @@ function groupLine(group) {
 }
 
 function sayMerged(name, n, isDone) {
-  if (!isDone) return say(`The spellings of ${name} are separate classes again${n ? `; ${counted(n, "row")} ${n === 1 ? "is" : "are"} undecided again` : ""}.`);
-  say(`Merged into ${name}${n ? `; accepted ${counted(n, "suggestion")} that ${n === 1 ? "differs" : "differ"} only in spelling (press u to undo)` : ""}.`);
+  if (!isDone) return say(`The spellings of ${name} are separate classes again${n ? `; ${counted(n, "row")} ${n === 1 ? "has" : "have"} no decision again` : ""}.`);
+  say(`The spellings are merged into ${name}${n ? `; ${counted(n, "suggestion")} that ${n === 1 ? "differs" : "differ"} only in spelling ${n === 1 ? "is" : "are"} accepted (press u to undo)` : ""}.`);
 }

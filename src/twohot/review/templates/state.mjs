@@ -1,20 +1,20 @@
 /* The rows of the page as columns, flagged ones first, and the decisions and notes, with undo.
    i is the position of a row in the columns. report.row[i] is its position in the user's data, and
-   report.id[i] its id there. A decision is { kind, label, reviewer }; the label is a class code, the name
-   of a new class, or none; the reviewer is the name of who made it, if known. */
+   report.id[i] its id there. A decision is { kind, label, reviewer }: the label is a class code, the name
+   of a new class, or NO_LABEL; the reviewer is the name of the person who decided, or empty. */
 
 export const report = JSON.parse(document.getElementById("report-data").textContent);
 /* Ids that equal the positions are left out of the file. */
 report.id ??= report.row.map(String);
-/* A finding lists its rows, most suspicious first; `rank` is the inverse. */
+/* A finding lists its rows, most suspicious first; `rank` maps a row to its position in this list. */
 for (const finding of report.findings) finding.rank = new Map(finding.rows.map((i, place) => [i, place]));
 
 export const N_ROWS = report.row.length;
 export const NO_LABEL = -1;
 export const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
 export const OPEN = "open";   /* in files: undecided, a line with only a note */
-export const SPELLING = "spelling";   /* in files: not a row, but two merged spellings */
-/* The reviewer's name, for the decisions that follow. */
+export const SPELLING = "spelling";   /* in files: a line that merges two spellings, instead of a row */
+/* The reviewer's name, which later decisions get. */
 export const reviewer = { name: "" };
 /* Decisions are stored by id: another audit of the same labels may have another order. */
 export const placeOf = new Map(report.id.map((id, i) => [id, i]));
@@ -23,7 +23,7 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/* A label is the code of a class, or the name of a new one. */
+/* The name of a class; a label is the code of a class, or the name of a new class. */
 export function className(label) {
   if (typeof label === "string") return label;
   return label === NO_LABEL ? "" : report.classes[label];
@@ -35,7 +35,7 @@ export function shownName(label) {
   return toldNames.get(label) ?? className(label);
 }
 
-/* The name of a row; a position gets the word in front. */
+/* The name of a row: its id, after the word if the id is a position. */
 export function idName(id, word = "row") {
   return report.idKind === "position" ? `${word} ${id}` : id;
 }
@@ -50,7 +50,7 @@ export const classOrder = (() => {
   return report.classes.map((_, code) => code).sort((a, b) => compare(report.classes[a], report.classes[b]) || a - b);
 })();
 
-/* Whether the suggestion differs from the given label; not so for rows of other issues. */
+/* Whether the suggestion differs from the given label; for rows of other issues, the two may be equal. */
 export function isDoubted(i) {
   return report.suggested[i] !== report.given[i];
 }
@@ -64,10 +64,10 @@ export function hasSecond(i) {
 
 export const decisions = new Map();
 export const notes = new Map();
-const past = [];   /* steps that can be undone: { answers, spellings } before; no spellings if these stayed */
+const past = [];   /* for undo, the state before each step: { answers, spellings }; null if no spelling changed */
 const watchers = [];
 
-/* Call back with the rows that changed, and whether merged spellings did, after each step and each undo. */
+/* Call `callback` after each step and each undo, with the changed rows and whether merged spellings changed. */
 export function watch(callback) {
   watchers.push(callback);
 }
@@ -99,21 +99,20 @@ export function decide(changes) {
   answer(changes.map(([i, decision]) => [i, { ...answerOf(i), decision: decision && signed(decision) }]));
 }
 
-/* A decision with the name of the reviewer, unless it has one; a name that is given later is another's. */
+/* A decision with a reviewer: a decision without one gets the current reviewer's name. */
 export function signed(decision) {
   return { ...decision, reviewer: decision.reviewer || reviewer.name };
 }
 
-/* Set who reviews; decisions that were made before any name was given take this one, also those that an
-   undo brings back. */
+/* Set the reviewer's name. Decisions without a name get this name, also decisions that an undo restores. */
 export function keepReviewer(name) {
   reviewer.name = name;
   const before = past.flatMap((step) => step.answers.map(([, { decision }]) => decision));
   for (const decision of [...decisions.values(), ...before]) if (decision) decision.reviewer ||= name;
 }
 
-/* Take one step: changes are [row, { decision, note }]; spellings are those that are merged then, if
-   these change too. */
+/* Take one step: changes are [row, { decision, note }]; spellings are the merged spellings after the step,
+   or null if they stay as they are. */
 export function answer(changes, spellings = null) {
   past.push({ answers: changes.map(([i]) => [i, answerOf(i)]), spellings: spellings && new Map(merges) });
   put(changes, spellings);
@@ -147,13 +146,13 @@ function put(changes, spellings = null) {
 }
 
 /* ---- spellings of one class ----
-   A group of report.spellings is merged in one step with the decisions that follow from it, which have
-   the mark byMerge: they go when the group is separated. Any later decision of a row has no mark. */
+   A group of report.spellings is merged in one step with the decisions that follow from the merge. These
+   decisions have the mark byMerge, and are removed if the group is separated. Later decisions have no mark. */
 
 /* Codes of spellings that are merged → codes of the classes that they become. */
 export const merges = new Map();
 
-/* Set which spellings are merged, without a step and without telling. */
+/* Set which spellings are merged, without an undo step or a notification. */
 export function keepSpellings(spellings) {
   const pairs = [...spellings];
   merges.clear();
@@ -165,8 +164,9 @@ export function mergedLabel(label) {
   return merges.get(label) ?? label;
 }
 
-/* A class matrix in which merged spellings are one class, in the place of the class that they become. Rows are
-   averaged over the labelled rows of the data; columns too if isMean, else they add up. */
+/* A class matrix in which merged spellings are one class, at the position of the class that they become. Rows
+   of the matrix are averaged, weighted by the number of labelled rows of each class. Columns are averaged too
+   if isMean, and added otherwise. */
 export function mergedMatrix(values, isMean) {
   if (!merges.size) return values;
   const n = report.classes.length;
@@ -188,7 +188,8 @@ export function isMerged([[into], ...others]) {
   return others.every(([code]) => merges.get(code) === into);
 }
 
-/* Merge a group and accept what differs in spelling alone, or take both back; the number of rows. */
+/* Merge a group, and accept suggestions that differ from the given label only in spelling; if the group is
+   already merged, revert both. Return the number of rows whose decision changed. */
 export function toggleMerge(group) {
   const codes = group.map(([code]) => code);
   const isIn = (label) => codes.includes(label);

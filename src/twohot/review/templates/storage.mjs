@@ -16,9 +16,9 @@ report.row.forEach((row, i) => {
 });
 
 const elsewhere = new Map();   /* part → stored entries of rows that this page does not show */
-const copies = new Map();      /* key → text, in case localStorage is full */
+const copies = new Map();      /* key → latest text, which is used if localStorage is full */
 
-/* Where the last write is stored: nowhere, only in the second copy, or in the first. */
+/* Where the last write is stored: nowhere, only in the second copy (IndexedDB), or in localStorage. */
 export const LOST = 0;
 const SECOND = 1;
 export const SAVED = 2;
@@ -34,7 +34,7 @@ export function partKey(part) {
   return `twohot:rows:${report.report}:${part}`;
 }
 
-/* Show the result of the last write, and of an earlier one only if it failed. */
+/* Show the result of the last write, and the result of an earlier write only if that write failed. */
 let writes = 0;
 function tellOf(written) {
   const number = ++writes;
@@ -50,8 +50,8 @@ function storeChanges(rows, isRespelt) {
   tellOf(Promise.all(written).then((found) => Math.min(SAVED, ...found)));
 }
 
-/* A part is { rows, at }: [id, decision or null, note] of every row with a decision or note, then the
-   reviewer if known, and whether merged spellings made the decision. */
+/* A part is { rows, at }, where `at` is the time. An entry of `rows` is [id, decision or null, note], then the
+   reviewer if known, and whether merged spellings made the decision. Only rows with a decision or note are listed. */
 async function storePart(part) {
   const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
     const { decision, note = "" } = answerOf(i);
@@ -80,14 +80,15 @@ export function keepRows(key, rows) {
 const SPELLINGS = partKey("spellings");
 const NAME = "twohot:reviewer";   /* shared by all reports */
 
-/* Keep who reviews, and with it the name of every decision so far: a later name changes none. */
+/* Store the reviewer's name, and give this name to all decisions without one. A later name changes no
+   decision that has a name. */
 export function nameReviewer(name) {
   keepReviewer(name);
   storeText(NAME, name);
   if (name) storeChanges([...decisions.keys()], false);
 }
 
-/* A code, a new class in an array, or the kind. */
+/* The stored form of a decision: the code of a class, a new class in an array, or the kind of decision. */
 function storedForm({ kind, label }) {
   if (kind === "new_class") return [label];
   return kind === "relabel" ? label : kind;
@@ -116,7 +117,7 @@ function latestText(key) {
   return writtenAt(copy) > writtenAt(stored) ? copy : stored;
 }
 
-/* The time a part was written; 0 if it is missing or invalid. */
+/* The time at which a part was written; 0 if the part is missing or invalid. */
 function writtenAt(text) {
   try {
     return JSON.parse(text)?.at ?? 0;
@@ -163,7 +164,7 @@ export async function durableParts() {
   return keys.map((key, place) => [key, texts[place]]);
 }
 
-/* Recover what localStorage lost; return whether there was anything. */
+/* Recover the texts that localStorage has lost; return whether there were any. */
 export function takeCopies(kept) {
   const lost = kept.filter(([key, text]) => writtenAt(text) > writtenAt(latestText(key)));
   for (const [key, text] of lost) {
@@ -183,7 +184,7 @@ export function loadDecisions() {
   try {
     name = localStorage.getItem(NAME) ?? "";
   } catch {
-    /* A browser that keeps nothing has no name either. */
+    /* A browser without storage has no name of a reviewer. */
   }
   keepReviewer(name);
 }

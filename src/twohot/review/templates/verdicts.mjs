@@ -10,16 +10,16 @@ import { CheckedReview, correctionLine, progressLine, sealed } from "./certifica
 
 const { task } = report;
 const isReview = task.mode === "review";
-/* Verdicts per stored part: one key press writes one part. */
+/* Number of verdicts in a stored part: one key press writes one part. */
 const LOG_PART = 500;
-/* Most rows of the list in the page. */
+/* Maximum number of rows of the list in the page. */
 const LISTED = 500;
 
 const log = [];       /* { i, kind, label }, in the order of the verdicts */
 let session = null;   /* the state after the log */
 let goesOn = false;   /* whether the reviewer continues after the target is reached */
 let shown = null;     /* the current row */
-let untaken = null;   /* the stored log, if only a part of it was taken */
+let untaken = null;   /* the stored log, if only a part of it was replayed */
 
 /* ---- replay of the log ---- */
 
@@ -41,7 +41,7 @@ class CheckSession {
   }
 }
 
-/* The given label is right if the decision equals it, whatever its kind. */
+/* The given label is right if the decision gives the same label, whatever the kind of the decision. */
 function verdictOf({ i, kind, label }) {
   if (["right", "wrong", "unsure"].includes(kind)) return kind;
   return label === report.given[i] ? "right" : "wrong";
@@ -49,11 +49,11 @@ function verdictOf({ i, kind, label }) {
 
 function enter(entry) {
   session.take(entry.i, verdictOf(entry));
-  /* The last look decides; "not sure" leaves the row undecided. */
+  /* If a row is shown several times, the last verdict counts; "not sure" removes the decision. */
   if (isReview) keep(entry.i, entry.kind === "unsure" ? {} : { decision: { kind: entry.kind, label: entry.label } });
 }
 
-/* Replay the stored log, as far as it fits this review. */
+/* Replay the stored log up to the first verdict that this review would not ask for. */
 function replay(entries) {
   for (const i of [...decisions.keys()]) keep(i, {});
   session = isReview ? new CheckedReview(report.row, task) : new CheckSession();
@@ -69,7 +69,7 @@ function replay(entries) {
 
 const logKey = (part) => partKey(`${task.key} ${part}`);
 
-/* Copy a stored log that was not taken as a whole, before a verdict is written over it. */
+/* If only a part of the stored log was replayed, copy the log before a new verdict overwrites it. */
 function keepUntaken() {
   const rows = untaken ?? [];
   untaken = null;
@@ -100,12 +100,13 @@ function load() {
   untaken = log.length < entries.length ? entries : null;
   goesOn = false;
   show();
-  if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} ignored: they belong to another review, or earlier verdicts are missing.`);
+  if (log.length < entries.length) say(`Ignored ${counted(entries.length - log.length, "stored verdict")} of another review, or after a missing verdict.`);
 }
 
 /* ---- decisions ---- */
 
-/* The class that is offered instead of the given label, for suspicious rows and others alike. */
+/* The class that is offered instead of the given label. Rows that are not suspicious have one too, so the offer
+   does not show which rows are suspicious. */
 function alternative(i) {
   const other = isDoubted(i) ? report.suggested[i] : report.second[i];
   return other === report.given[i] ? NO_LABEL : other;
@@ -153,14 +154,14 @@ function undoLast() {
 /* For each kind of verdict: [button text, tooltip, key, action]. */
 const VERDICTS = isReview ? {
   reject: ["Right", "The given label is right", "r", () => take("reject", report.given[shown])],
-  accept: ["It is", "The label is wrong, and this class is right", "a", () => takeLabel(alternative(shown))],
-  relabel: ["Other…", "The label is wrong: choose another one", "l", openRelabel],
-  exclude: ["Exclude", "The label is wrong, and no class fits", "x", () => take("exclude")],
-  unsure: ["Not sure", "The label may be wrong", "s", () => take("unsure")],
+  accept: ["It is", "The given label is wrong, and this class is right", "a", () => takeLabel(alternative(shown))],
+  relabel: ["Other…", "The given label is wrong: choose another class", "l", openRelabel],
+  exclude: ["Exclude", "The given label is wrong, and no class is right", "x", () => take("exclude")],
+  unsure: ["Not sure", "The given label may be right or wrong", "s", () => take("unsure")],
 } : {
   right: ["Right", "The given label is right", "r", () => take("right")],
   wrong: ["Wrong", "The given label is wrong", "w", () => take("wrong")],
-  unsure: ["Not sure", "The label may be wrong", "s", () => take("unsure")],
+  unsure: ["Not sure", "The given label may be right or wrong", "s", () => take("unsure")],
 };
 
 /* ---- the row ---- */
@@ -296,11 +297,11 @@ function drawCurve(length) {
   };
   const n = task.mostRight.length;
   const points = task.mostRight.map((right, k) => `${(100 * (k + 1) / n).toFixed(2)} ${(100 - 100 * right / (k + 1)).toFixed(2)}`);
-  const drawing = svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": "Largest share of right labels by length of the list" });
+  const drawing = svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": "Upper bound on the fraction of right labels, by length of the list" });
   for (const y of [0, 50, 100]) drawing.append(svg("line", { x1: 0, x2: 100, y1: y, y2: y, class: "grid" }));
   const at = 100 * length / n;
   drawing.append(svg("path", { d: `M ${points.join(" L ")}` }), svg("line", { x1: at, x2: at, y1: 0, y2: 100 }));
-  byId("curve").replaceChildren(drawing, element("div", { className: "curve-ends" }, element("span", { textContent: "1 label; share of right labels from 0 to 100 %" }), element("span", { textContent: counted(n, "label") })));
+  byId("curve").replaceChildren(drawing, element("div", { className: "curve-ends" }, element("span", { textContent: "1 label; vertical axis: right labels, 0 to 100 %" }), element("span", { textContent: counted(n, "label") })));
 }
 
 function showList() {

@@ -5,27 +5,27 @@ import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, elem
 import { showSelected } from "./embedding_map.mjs";
 import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, mergedLabel, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
-/* Rows shown at a time, which keeps the page small. 48 cards fill rows of 2, 3, 4 or 6 cards. */
+/* Maximum number of rows shown at a time. 48 cards fill complete lines of 2, 3, 4 or 6 cards. */
 const PAGE = { focus: 1, cards: 48, table: 100 };
 /* Texts up to this many characters are shown in large type. */
 const BRIEF_TEXT = 300;
-/* Characters of a text that are printed. */
+/* Maximum number of characters of a text in print. */
 const PRINTED = 120;
 
 export const page = {
-  view: [],               /* the rows that match, in order; decisions do not change it */
+  view: [],               /* the rows that match the filters, in order; decisions do not change this list */
   cursor: 0,              /* position of the current row in the view */
   isReversed: false,
   layout: report.items === null ? "table" : "cards",
   list: report.items === null ? "table" : "cards",   /* the layout other than focus that was shown last */
   isDone: false,          /* whether the focus view has no undecided row left */
-  selected: new Set(),    /* selected rows of the table */
+  selected: new Set(),    /* the selected rows of the table */
   anchor: 0,              /* position from which Shift selects */
 };
 
 /* ---- one row ---- */
 
-/* Decisions whose buttons show the label already. */
+/* Decisions whose buttons already show the label. */
 const SAID_BY_BUTTONS = ["accept", "reject", "second", "exclude"];
 
 const rowPicture = (i, isLarge = false) => (report.kind === "image" ? picture(report, i, rowName(i), isLarge) : null);
@@ -190,7 +190,7 @@ function setAddress(fragment) {
   addressTimer = setTimeout(() => history.replaceState(null, "", fragment || location.pathname + location.search), 400);
 }
 
-/* Make a position of the view the current one: turn to its page, scroll to it and focus it. */
+/* Make the row at a position of the view the current row: show its page, scroll to the row and focus the row. */
 export function goTo(place) {
   const before = firstOfPage();
   const wasDone = page.isDone;
@@ -213,7 +213,8 @@ export function columnsShown() {
   return page.layout !== "cards" ? 1 : next < 0 ? Math.max(cards.length, 1) : next;
 }
 
-/* After a decision, go to the next row; in the focus view to the next undecided one, then to earlier ones. */
+/* After a decision, go to the next row. In the focus view, go to the next row without a decision; if there is
+   none, go to the first such row. */
 export function goOn() {
   if (page.layout !== "focus") return goTo(page.cursor + 1);
   const open = (i) => !decisions.has(i);
@@ -299,7 +300,7 @@ export function refreshView() {
   showCounts(counts);
   const upwards = isUpwards(sort, page.isReversed);
   byId("direction").textContent = upwards ? "↑" : "↓";
-  byId("direction").setAttribute("aria-label", upwards ? "Ascending: reverse" : "Descending: reverse");
+  byId("direction").setAttribute("aria-label", upwards ? "Ascending order: reverse" : "Descending order: reverse");
   const hidden = [wanted.close !== "", wanted.confidence !== "", sort !== "suspicious"].filter(Boolean).length;
   byId("more-filters").textContent = hidden ? `Filters (${hidden})` : "Filters";
   const isFiltered = hidden || page.isReversed || lasso.rows || Object.entries(wanted).some(([name, value]) => value !== "" && name !== "finding") || byId("filter-finding").selectedIndex > 0;
@@ -309,7 +310,7 @@ export function refreshView() {
   showPage();
 }
 
-/* Update the counts when a filter is opened, not after each decision: there are many. */
+/* Update the counts when a filter is opened; after each decision, this would be slow. */
 export function recount() {
   showCounts(look(wantedRows()).counts);
 }
@@ -325,7 +326,7 @@ export function sortBy(name) {
 /* Decide the rows that allow this kind of decision, in one step; `label` is for relabelling. */
 export function decideRows(rows, kind, label) {
   const able = rows.filter((i) => label !== undefined || choices(i).includes(kind));
-  if (!able.length) return say(kind === "second" ? "This row has no second candidate." : "Nothing to decide.");
+  if (!able.length) return say(kind === "second" ? "This row has no second candidate." : "This decision is not possible here.");
   decide(able.map((i) => [i, label === undefined ? { kind, label: labelOf(i, kind) } : decisionFor(i, label)]));
   /* After a decision on the selection, nothing is selected. */
   if (rows.every((i) => page.selected.has(i))) selectRows([]);
