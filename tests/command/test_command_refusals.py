@@ -186,7 +186,7 @@ audit table.csv -o out --fail-above 5% --certificate no.json | does not exist: p
 audit table.csv -o out --fail-above 5% --fail-on estimate --certificate no.json | is not in a certif
 apply --audit review | nothing to apply: pass decisions or --accept-all=…
 apply no.csv --audit review | no.csv
-apply decisions.csv | summary.json is not there
+apply decisions.csv | summary.json does not exist
 apply decisions.csv --audit review -o no/such/out.csv | no/such
 apply decisions.csv --audit review --to own.csv | --to=own.csv does not exist
 apply decisions.csv --audit review --to decisions.csv | is copied to another path: pass --output=…
