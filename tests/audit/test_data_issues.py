@@ -177,7 +177,7 @@ def test_message_names_a_few_of_six_overlapping_pairs() -> None:
     # All pairs, although corrections give the rows of three classes to the fourth.
     assert len(found.alike_classes) == 6 > FEW
     assert all(pair.first for pair in found.alike_classes)
-    assert found.messages[-1].endswith(", ….")
+    assert found.messages[-1].endswith(", …).")
 
 
 def test_rejects_invalid_arguments():

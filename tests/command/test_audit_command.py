@@ -161,7 +161,7 @@ def test_a_probe_judges_instead_of_a_choice_and_force_replaces(noisy, true, tmp_
     assert summary(audit)["details"]["probe"] == "probe.safetensors"
     assert "seed" not in summary(audit)["details"]
     before = everything(tmp_path)
-    said = "summary.json: choose another folder, or replace them by --force"
+    said = "summary.json: choose another folder, or pass --force"
     assert said in refused(*judged, "--budget", 3)
     assert everything(tmp_path) == before
     for budget in (3, 0):
