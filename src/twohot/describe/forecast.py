@@ -219,8 +219,8 @@ def forecast(
     if n_usable < 2:
         usable = counted(n_usable, "class", "classes")
         problem = f"has {usable} with at least two rows, of {len(sizes)} in total"
-        advice = "pass at least two rows in at least two classes, because rows are held out."
-        raise ArgumentError("y", problem, advice)
+        needed = "pass at least two rows in at least two classes, because rows are held out."
+        raise ArgumentError("y", problem, needed)
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     superclasses = None if superclass is None else check_superclass(superclass, labels.n_classes)
