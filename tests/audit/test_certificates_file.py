@@ -188,7 +188,7 @@ def test_accepts_guarded_ids_and_ids_with_a_quote(is_guarded, tmp_path):
         (said(**{"9000": "right"}), r"names 1 row that is not in the data \('9000'\)"),
         (
             pd.DataFrame({"id": [FIRST, *said()], "verdict": ["unsure", *["wrong"] * 45]}),
-            rf"names row '{FIRST}' twice, with different verdicts: keep one",
+            rf"has different verdicts on row '{FIRST}': pass only one",
         ),
         (7, r"is a int"),
     ],
@@ -201,12 +201,12 @@ def test_rejects_verdicts_on_other_rows(checked, says):
 @pytest.mark.parametrize(
     ("n_flagged", "asked", "says"),
     [
-        (0, {}, r"fdr=0.1 is the rate of a list, but this audit flags no label"),
+        (0, {}, r"fdr=0.1 needs flagged labels to list, and this audit flags none"),
         (30, {}, r"fdr=0.1 needs 45 checked rows, and only 30 labels are flagged: rev"),
         (
             150,
             {"n_checked": 9},
-            r"n_checked=9 and fdr=0.1 cannot certify a list of fewer than 216 labels, and only 150",
+            r"n_checked=9 and fdr=0.1 cannot certify a list of fewer than 216 labels, but at most",
         ),
         (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],
@@ -241,7 +241,7 @@ def test_rejects_a_second_draw_and_repeats_an_interrupted_one(rows, check, tmp_p
 )
 def test_rejects_the_draw_of_another_audit(rows, check, tmp_path, columns):
     assert len(check.draw.rows) == 45
-    with pytest.raises(ArgumentError, match="belongs to another audit: labels or scores changed"):
+    with pytest.raises(ArgumentError, match="another audit, because labels or scores changed"):
         read_check(tmp_path, replace(rows, **columns))
 
 
@@ -283,7 +283,7 @@ def test_extension_keeps_the_sheet_and_its_verdicts(rows, emptied, tmp_path):
     together = "the lists of all attempts together have at most 15%."
     verified = verify_certificate(tmp_path / "certificate.json", rows)
     assert str(verified) == str(listed)
-    assert str(verified).endswith(f"Attempt 2 has a rate of 5%; {together}")
+    assert str(verified).endswith(f"Attempt 2 has a false discovery rate of at most 5%; {together}")
     assert together in (tmp_path / "certified.html").read_text("utf-8")
 
 
@@ -328,10 +328,10 @@ def forge(path, change, **unsigned):
             ({}, fields, r"certificate\.json was changed after it was written")
             for fields in ({"listed": []}, {"fdr": 0.2}, {"seed": 1}, {"most_right": 0}, {"n": 1})
         ),
-        ({"listed": []}, {}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
-        ({"seed": 1}, {}, r"has verdicts on other rows than its seed draws"),
+        ({"listed": []}, {}, r"because the verdicts in it give other values of listed: run twohot"),
+        ({"seed": 1}, {}, r"has verdicts on rows that were not drawn with its seed"),
         ({"digest": "0"}, {}, r"belongs to another audit"),
-        ({"format_version": 2}, {}, r"has format_version 2; this version reads 1"),
+        ({"format_version": 2}, {}, r"has format_version 2, but this version of twohot reads 1"),
     ],
 )
 def test_rejects_a_changed_or_forged_certificate(rows, certificate, signed, unsigned, says):
@@ -345,7 +345,7 @@ def test_rejects_a_file_that_is_not_a_check_or_a_certificate(rows, tmp_path, tex
     with pytest.raises(FileNotFoundError, match="draw rows first, with twohot audit --draw-check"):
         read_check(tmp_path, rows)
     write_check(tmp_path, rows, 0.1)
-    with pytest.raises(ArgumentError, match=r"check\.json is a draw, not a certificate: pass the"):
+    with pytest.raises(ArgumentError, match=r"check\.json describes a draw of rows to check"):
         verify_certificate(tmp_path / "check.json", rows)
     (tmp_path / "check.json").write_text(text)
     with pytest.raises(ArgumentError, match=r"check\.json was not written by twohot"):
@@ -377,15 +377,18 @@ def test_verifies_the_certificate_of_a_review(rows, review, tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda fields: {"bound": fields["bound"] - 1}, r"claims a bound of \d+ \(.*, and its log"),
+        (lambda fields: {"bound": fields["bound"] - 1}, r"has a bound of \d+ \(.*, but its verdi"),
         (lambda fields: {"looks": fields["looks"][:30] + fields["looks"][31:]}, r"log has row 31"),
-        (lambda fields: {"looks": [["T?", *fields["looks"][0][1:]]]}, r"log has row -1, of the l"),
+        (
+            lambda fields: {"looks": [["T?", *fields["looks"][0][1:]]]},
+            r"log has row -1, from the l",
+        ),
         (
             lambda fields: {"looks": [*fields["looks"][:-1], [*fields["looks"][-1][:2], "wrong"]]},
-            r"claims a bound of \d+ \(.*, and its log",
+            r"has a bound of \d+ \(.*, but its verdicts give",
         ),
         ({"digest": "0"}, r"belongs to another audit"),
-        ({"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
+        ({"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, but this"),
     ],
     ids=["bound", "gap", "row", "verdict", "audit", "seed"],
 )

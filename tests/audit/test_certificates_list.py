@@ -217,17 +217,18 @@ DRAW = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=45)
 def test_text_of_a_list_has_its_rate_and_its_bound():
     found = certify(DRAW, DRAW.rows < 180, 0.1)
     n_listed, text = len(found.rows), str(found)
-    assert text.startswith(f"{n_listed} labels. On average at most 10% of the labels")
-    assert f"at most {found.most_right} of {n_listed} are right, with 95% confidence" in text
+    assert text.startswith(f"{n_listed} labels listed as wrong. On average over random draws")
+    assert "at most 10% of the listed labels are right (false discovery rate)" in text
+    assert text.endswith(f"at most {found.most_right} of these {n_listed} labels are right.")
     assert set(found.found_wrong) == set(DRAW.rows[DRAW.rows < 180])
 
 
 @pytest.mark.parametrize(
     ("n_checked", "is_wrong", "fdr", "says"),
     [
-        (15, lambda rows: rows >= 0, 0.05, "cannot certify 0.05 for any list. Check at least 19"),
+        (15, lambda rows: rows >= 0, 0.05, "discovery rate of 0.05. Check at least 19"),
         (45, lambda rows: rows % 2 == 0, 0.1, "more checked rows would not help"),
-        (15, lambda rows: rows < 180, 0.1, "Check about 48 rows"),
+        (15, lambda rows: rows < 180, 0.1, "Check about 48 rows in total"),
     ],
 )
 def test_text_of_an_empty_list_says_what_would_help(n_checked, is_wrong, fdr, says):
@@ -241,11 +242,11 @@ def test_text_of_an_empty_list_says_what_would_help(n_checked, is_wrong, fdr, sa
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: draw_check(np.ones(9), 4, 9), r"n_checked=9 leaves nothing of the 9 most"),
+        (lambda: draw_check(np.ones(9), 4, 9), r"n_checked=9 leaves nothing to list, because"),
         (lambda: draw_check(np.ones(9), 4, 0), r"n_checked=0 is not allowed"),
         (lambda: draw_check(np.ones(9), 4, 2, seed=-1), r"seed=-1 is not allowed"),
-        (lambda: certify(DRAW, np.ones(45), 0.1), r"wrong is float64 .* of the 45 drawn rows"),
-        (lambda: certify(DRAW, np.ones(44, bool), 0.1), r"wrong is bool of shape \(44,\)"),
+        (lambda: certify(DRAW, np.ones(45), 0.1), r"wrong has dtype float64 .*row \(45 in"),
+        (lambda: certify(DRAW, np.ones(44, bool), 0.1), r"dtype bool and shape \(44,\)"),
         (lambda: certify(DRAW, np.ones(45, bool), 0), r"fdr=0 is not allowed"),
         (lambda: certify(DRAW, np.ones(45, bool), 1e-7), r"fdr=1e-07 is not allowed"),
         (lambda: certify(DRAW, np.ones(45, bool), 10), r"fdr=10 is not allowed"),

@@ -213,9 +213,9 @@ def test_text_of_a_review_counts_the_decisions_left():
         said.add(str(review))
         n_more = review.remaining.looks_needed(review.target)
         if n_more and len(said) > 1:
-            assert f"at least {n_more} more decisions for 2%" in str(review)
+            assert f"it takes at least {n_more} more decision" in str(review)
     bound = f"At most {review.bound} of 400 labels ({review.bound / 400:.2%}) are still wrong"
-    assert str(review) == f"{bound} (95% confidence); 2% is reached."
+    assert str(review) == f"{bound} (95% confidence); the target of 2% is reached."
 
 
 def test_text_of_a_review_with_too_many_unsure_rows():
@@ -223,7 +223,8 @@ def test_text_of_a_review_with_too_many_unsure_rows():
     for _ in range(60):
         review.decide("unsure")
     assert str(review).endswith(
-        "(95% confidence); 60 rows without a clear verdict are more than 2%."
+        "(95% confidence); the number of rows with the verdict unsure (60) is above the target of "
+        "2%."
     )
 
 
@@ -247,9 +248,9 @@ LOG = reviewed().looks
 @pytest.mark.parametrize(
     ("looks", "seed", "says"),
     [
-        ([*LOG[:20], *LOG[21:]], 0, r"log has row 21, of the list, as decision 21, where row 20,"),
-        (LOG, 1, r"drawn at random, as decision 147, where row \d+, drawn at random, comes next"),
-        ([Look(0, True, "right")], 0, r"row 0, drawn at random, as decision 1, where row 0, of"),
+        ([*LOG[:20], *LOG[21:]], 0, r"log has row 21, from the list, as decision 21, but this"),
+        (LOG, 1, r"drawn at random, as decision 147, but this review selects row \d+, drawn"),
+        ([Look(0, True, "right")], 0, r"decision 1, but this review selects row 0, from the"),
         ([*LOG[:99], Look(99, False, "maybe")], 0, r"verdict='maybe' is not known"),
     ],
 )
@@ -346,17 +347,17 @@ SHORT = CertifiedReview(np.array([0.9, 0.5]), until=0.5)
         (lambda: after(1, "right", "right"), "every row was reviewed"),
         (
             lambda: after(9, "unsure", "unsure").looks_needed(1),
-            r"target=1 is less than the 2 rows without a clear",
+            r"target=1 is less than the 2 rows with the verdict unsure",
         ),
-        (lambda: CertifiedReview(DOUBT, until=0.002), r"until=0.002 is less than one of 400"),
+        (lambda: CertifiedReview(DOUBT, until=0.002), r"until=0.002 allows no wrong label among"),
         (lambda: CertifiedReview(DOUBT, until=2), r"until=2 is not allowed"),
         (
             lambda: CertifiedReview(DOUBT, until=0.02, seed=2**53 - 1),
-            r"seed=9007199254740991 is too large for a browser's integers: pass an integer of at m",
+            r"seed=9007199254740991 is larger than the integers that a browser computes",
         ),
         (
             lambda: SHORT.replay(Look(row, False, "right") for row in range(3)),
-            "has a decision 3, and only 2 rows have labels",
+            "has more than 2 decisions, but only 2 rows have labels",
         ),
         (lambda: corrected_bound(1, SecondLooks(5, 6, 0), SecondLooks(5, 1, 0)), r"n_again=6"),
         (lambda: corrected_bound(1, SecondLooks(9, 6, 3), SecondLooks(9, 6, 4)), r"differ in 7 of"),

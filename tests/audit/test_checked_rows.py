@@ -67,7 +67,7 @@ def test_rows_are_found_by_their_ids_in_any_form(checked) -> None:
 
 def test_names_the_pandas_index_if_positions_are_passed() -> None:
     X = pd.DataFrame(np.eye(2)[[0, 1] * 4], index=[*"abcdefgh"])
-    expected = r"\('3'\), where ids are those of the pandas index: for .* use issues.ids\[row\] as"
+    expected = r"\('3'\), where ids are those of the pandas index: use .* issues.ids\[i\]"
     with pytest.raises(ArgumentError, match=expected):
         find_label_issues(X, ["cat", "dog"] * 4, checked={3: "cat"})
 
@@ -87,15 +87,15 @@ def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
         ({0: "cat"}, {"ids": IDS}, r"not in the data \('0'\), where ids are positions"),
         ({0.5: "cat"}, {}, r"not in the data \('0.5'\)"),
         ({"a": "cat"}, {"ids": RowIds(["a", "b", "a", "c", "d"])}, "several rows .* have this id"),
-        ([(0, "dog"), ("0", "right")], {}, "names row '0' twice, with different verdicts: keep"),
-        ([(0, "dog"), ("0", "fox")], {}, "names row '0' twice"),
-        ([(0, True), ("0", False)], {}, "names row '0' twice"),
+        ([(0, "dog"), ("0", "right")], {}, "has different verdicts on row '0': pass only one"),
+        ([(0, "dog"), ("0", "fox")], {}, "has different verdicts on row '0'"),
+        ([(0, True), ("0", False)], {}, "has different verdicts on row '0'"),
         (
             {0: "owl"},
             {},
             r"has 'owl' for row '0', which is neither one of the 3 classes \('cat', 'd",
         ),
-        ({0: "Right"}, {}, 'nor a verdict: pass its true label, "right" .True. or "wrong" .False.'),
+        ({0: "Right"}, {}, 'a verdict: pass the true label of the row, "right" .True. or "wr'),
         ({0: 1}, {}, "has 1 for row '0', which is neither"),
         ({0: None}, {}, "has None for row '0', which is neither"),
         ({0: float("nan")}, {}, "has nan for row '0', which is neither"),
@@ -160,7 +160,8 @@ def test_rejects_a_decision_without_its_label(decision, tmp_path) -> None:
     table = pd.DataFrame({"report": ["r"], "id": ["7"], "decision": [decision], "label": [""]})
     table.to_csv(tmp_path / "decisions.csv", index=False)
     for source in (table, tmp_path / "decisions.csv"):
-        with pytest.raises(ArgumentError, match=f"has decision '{decision}' for row '7' without"):
+        message = f"has decision '{decision}' for row '7', but no label"
+        with pytest.raises(ArgumentError, match=message):
             read_checked(source)
     suggested = table.assign(suggested_label="fox")
     if decision == "accept":
@@ -180,11 +181,11 @@ def test_decisions_hold_for_the_labels_that_they_corrected() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (pd.DataFrame({"id": ["1"]}), "checked has the 1 column 'id': pass the columns id and one"),
-        (pd.DataFrame({"label": ["1"]}), "'label': pass the columns id and one of label and true_"),
+        (pd.DataFrame({"id": ["1"]}), "checked has the 1 column 'id': pass the column id and one"),
+        (pd.DataFrame({"label": ["1"]}), "'label': pass the column id and one of label and true_"),
         (
             pd.DataFrame({"id": ["1"], "label": ["cat"], "true_label": ["dog"]}),
-            "checked has the 3 columns 'id', 'label', 'true_label': pass the columns id and one",
+            "checked has the 3 columns 'id', 'label', 'true_label': pass the column id and one",
         ),
         (pd.DataFrame({"id": [1], "decision": ["maybe"]}), "decision 'maybe' for row '1': pass"),
         (pd.DataFrame({"id": [1], "decision": ["open"]}), "checked holds no decision: pass the"),

@@ -47,8 +47,8 @@ def test_finds_planted_copies_and_outliers(found) -> None:
     assert found.outliers.tolist() == [100]
     assert found.closeness[0] < 0.3
     assert found.messages[:2] == (
-        "Near-duplicates: 5 rows in 2 groups, 2 with different labels.",
-        "Outliers: 1 row unlike all others.",
+        "Near-duplicates: 5 rows in 2 groups; groups with different labels: 2.",
+        "Outliers: 1 row far from all other rows.",
     )
 
 
@@ -106,7 +106,7 @@ def test_finds_a_class_that_was_split_at_random() -> None:
     np.testing.assert_array_equal(mixing, 0)
     found = find_data_issues(X, find_label_issues(X, split))
     assert [(pair.first, pair.second) for pair in found.alike_classes] == [(1, 3)]
-    assert found.messages[-1] == "Overlapping classes: 1 pair, 1 and 3."
+    assert found.messages[-1] == "Overlapping classes: 1 pair (1 and 3)."
 
 
 def test_mixing_counts_neighbours_as_a_plain_loop_does() -> None:
@@ -177,7 +177,7 @@ def test_message_names_a_few_of_six_overlapping_pairs() -> None:
     # All pairs, although corrections give the rows of three classes to the fourth.
     assert len(found.alike_classes) == 6 > FEW
     assert all(pair.first for pair in found.alike_classes)
-    assert found.messages[-1].endswith(", ….")
+    assert found.messages[-1].endswith(", …).")
 
 
 def test_rejects_invalid_arguments():
@@ -185,7 +185,7 @@ def test_rejects_invalid_arguments():
     issues = find_label_issues(X, true)
     with pytest.raises(ValueError, match="issues is ndarray, not LabelIssues"):
         find_data_issues(X, true)
-    with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass all audited rows"):
+    with pytest.raises(ValueError, match="X has 9 rows, but issues has 240: pass all audited rows"):
         find_data_issues(X[:9], issues)
     with pytest.raises(ValueError, match="random_state='x' is not a random state"):
         find_data_issues(X, issues, random_state="x")

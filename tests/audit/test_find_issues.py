@@ -168,7 +168,7 @@ def test_message_for_labels_that_cannot_be_learnt(case, flagging):
     rows, labels = LEARNT_NOTHING[case]
     issues = find_label_issues(rows, labels, n_jobs=1, **flagging)
     (said,) = (text for text in issues.messages if "these labels no better than" in text)
-    assert said.startswith("The features explain these labels no better")
+    assert said.startswith("The features predict these labels no better")
     assert issues.noise_interval == (0, 1)
     np.testing.assert_array_equal(issues.corrected_labels(), labels)  # none automatically
     assert np.isfinite(issues.probability_wrong).all()
@@ -207,8 +207,8 @@ def test_shares_flags_and_probabilities_agree():
     assert np.all(np.diff(issues["label_quality"][issues.rows]) >= 0)
     n_close = np.count_nonzero(issues["is_label_issue"] & issues["is_undecided"])
     assert issues.answer() == (
-        f"Of {len(X):,} labels, {issues.share_in_words()}; {n_issues} flagged, {n_close} of them "
-        "close calls."
+        f"Of {len(X):,} labels, {issues.share_in_words()}. The audit flags {n_issues} labels, "
+        f"{n_close} of them as close calls."
     )
     assert str(issues).startswith(f"{issues.answer()}\n")
 
@@ -262,7 +262,8 @@ def test_rows_without_a_label_are_predicted_and_never_counted(labels):
     filled = issues.corrected_labels(unlabelled=True)
     np.testing.assert_array_equal(filled[ABSENT], issues["predicted_label"][ABSENT])
     assert filled.dtype == issues.classes.dtype
-    assert "Rows without a label: 75. They are predicted and not counted." in issues.messages
+    unlabelled = "Rows without a label: 75. They are predicted, but not counted as right or wrong."
+    assert unlabelled in issues.messages
     assert f"Of {np.count_nonzero(~ABSENT)} labels, " in repr(issues)
 
 
@@ -274,7 +275,7 @@ def test_message_for_a_class_that_looks_missing():
     assert issues.messages[-1].startswith("'NA' is a class here: if such a text means")
     named = find_label_issues(X, labels, probe=probe, missing=["NA"])
     assert named.given_label[ABSENT].tolist() == [None] * ABSENT.sum()
-    assert named.messages[-1] == "Rows without a label: 75. They are predicted and not counted."
+    assert named.messages[-1].startswith("Rows without a label: 75. They are predicted, but not")
 
 
 class CountedRows(np.ndarray):
@@ -311,8 +312,8 @@ def test_a_class_with_one_row_is_kept_and_never_flagged():
     assert issues["probability_wrong"][11] > 0.1
     assert issues.corrected_labels()[11] == "eel"
     assert issues.messages[-1] == (
-        "Classes with one label only: 1 ('eel'). Their labels are never flagged, because no other "
-        "row shows what these classes look like."
+        "Classes with only one labelled row: 1 ('eel'). Their labels are never flagged, because no "
+        "other row shows what these classes look like."
     )
     assert not find_label_issues(X, labels, budget=len(X))["is_label_issue"][11]
     assert not find_label_issues(X, labels, precision=0)["is_label_issue"][11]
@@ -335,7 +336,7 @@ def test_a_budget_flags_the_most_suspicious_labels():
         assert issues.noise_rate == plain.noise_rate
         np.testing.assert_array_equal(issues.corruption, plain.corruption)
     head = str(find_label_issues(X, Y, probe=JUDGE, budget=5)).splitlines()[0]
-    assert head.startswith(f"Of {len(X):,} labels, {plain.share_in_words()}; 5 flagged")
+    assert head.startswith(f"Of {len(X):,} labels, {plain.share_in_words()}. The audit flags 5")
 
 
 # Probes and probabilities ------------------------------------------------------------------------
@@ -679,7 +680,7 @@ def test_message_for_a_repeated_index():
     messages = find_label_issues(None, labels, probabilities=ROWS).messages
     (said,) = [text for text in messages if "join" in text]
     assert said.startswith(
-        "Several rows have the same name: the index repeats 0, 1, 2, 3, 4 and 175 more,"
+        "Several rows have the same name, because the index repeats 0, 1, 2, 3, 4 and 175 more."
     )
     unique = find_label_issues(None, labels, probabilities=ROWS, ids=range(len(GIVEN)))
     assert said not in unique.messages
@@ -714,15 +715,16 @@ def test_rejects_an_unknown_column(table):
 
 def test_prints_the_most_suspicious_rows(table):
     head, headings, first, *_, last = str(table).splitlines()
-    assert head.startswith(f"Of 360 labels, {table.share_in_words()}; 120 flagged")
+    assert head.startswith(f"Of 360 labels, {table.share_in_words()}. The audit flags 120")
     assert headings.split() == ["id", "wrong", "given", "suggested", "second"]
     row = table.rows[0]
     labels = (table.given_label[row], table.predicted_label[row], table.second_label[row])
     assert first.split() == [str(row), f"{table.probability_wrong[row]:.1%}", *labels]
-    assert last == "Rows without a label: 1. They are predicted and not counted."
+    assert last.startswith("Rows without a label: 1. They are predicted, but not counted")
     assert len(str(table).splitlines()) == 12 + len(table.messages)
     none = find_label_issues(None, ["a", "b"] * 30, probabilities=np.eye(2)[[0, 1] * 30])
-    assert str(none).splitlines()[0] == f"Of 60 labels, {none.share_in_words()}; 0 flagged."
+    said = f"Of 60 labels, {none.share_in_words()}. The audit flags 0 labels."
+    assert str(none).splitlines()[0] == said
     assert none.share_in_words().startswith("about 0.0% are wrong")
 
 

@@ -139,12 +139,12 @@ def test_rejects_columns_with_another_index(tmp_path, name, column):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"texts": ["a"]}, "texts has 1 entry and issues has 300 rows: pass one per row"),
-        ({"images": []}, "images has 0 entries and issues has 300 rows"),
+        ({"texts": ["a"]}, "texts has 1 entry, but issues has 300 rows: pass one entry"),
+        ({"images": []}, "images has 0 entries, but issues has 300 rows"),
         ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images are both given"),
         ({"texts": FRAME[["note", "path"]]}, r"texts has shape \(300, 2\): pass"),
-        ({"groups": ["a", "b"]}, "groups has 2 entries and issues has 300 rows: pass one per row"),
-        ({"X": np.eye(4)}, "X has 4 rows and issues has 300"),
+        ({"groups": ["a", "b"]}, "groups has 2 entries, but issues has 300 rows: pass one"),
+        ({"X": np.eye(4)}, "X has 4 rows, but issues has 300"),
     ],
 )
 def test_rejects_columns_that_do_not_fit(tmp_path, given, message):

@@ -85,7 +85,7 @@ def test_summary_shows_the_choice(audited, summary) -> None:
     assert n_points == sum(entry.ridge is not None for entry in choice.tried)
     # The accuracy of the label model is a detail, not a message.
     assert summary.messages == issues.messages
-    said = f"predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} of 150"
+    said = f"predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} (standard error) of 150"
     assert summary.details["label model"].startswith(said)
 
 

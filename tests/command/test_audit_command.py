@@ -161,7 +161,7 @@ def test_a_probe_judges_instead_of_a_choice_and_force_replaces(noisy, true, tmp_
     assert summary(audit)["details"]["probe"] == "probe.safetensors"
     assert "seed" not in summary(audit)["details"]
     before = everything(tmp_path)
-    said = "summary.json: choose another folder, or replace them by --force"
+    said = "summary.json: choose another folder, or pass --force"
     assert said in refused(*judged, "--budget", 3)
     assert everything(tmp_path) == before
     for budget in (3, 0):
@@ -187,7 +187,7 @@ def test_keeps_a_class_with_one_row_and_rows_without_a_label(tmp_path) -> None:
     labels[5], labels[11] = "lonely", ""
     table = write_table(tmp_path / "table.csv", features, label=labels)
     result = done("audit", table, "-o", tmp_path / "audit", "--quiet")
-    assert "Classes with one label only: 1 ('lonely')" in result.output
+    assert "Classes with only one labelled row: 1 ('lonely')" in result.output
     assert "Rows without a label: 1" in result.output
     corrected = column(tmp_path / "audit" / "corrected.csv", "label")
     assert (corrected[5], corrected[11]) == ("lonely", "")

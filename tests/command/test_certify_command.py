@@ -80,12 +80,12 @@ def test_a_list_is_certified_and_verified(audited, audit, checked):
     assert f"twohot certify {folder / 'audit'} {folder / 'audit' / 'check.csv'}" in said
     result = done("certify", audit, checked, "--fdr", 0.1)
     ids = column(audit / "certified.csv", "id")
-    assert f"{len(ids)} labels. On average at most 10% of the labels" in result.output
+    assert f"{len(ids)} labels listed as wrong. On average over" in result.output
     right = np.array([true[int(row)] for row in ids])
     assert np.mean(column(audit / "certified.csv", "given_label") == right) < 0.3
     assert np.mean(column(audit / "certified.csv", "suggested_label") == right) > 0.6
     verified = done("verify", audit / "certificate.json").output
-    assert f"Valid: {len(ids)} labels. On average" in verified
+    assert f"Valid: {len(ids)} labels listed as wrong." in verified
     first = (audit / "certificate.json").read_bytes()
     assert "certified.csv" in refused("certify", audit, checked)
     said = refused("certify", audit, "--extend", 100)
@@ -97,7 +97,7 @@ def test_a_list_is_certified_and_verified(audited, audit, checked):
     table, alone = folder / "table.csv", shutil.copy(audit / "certificate.json", audit.parent)
     done("verify", audit / "certificate.json", table)
     said = refused("verify", alone, table)
-    assert "certifies a list, which needs the order of its audit: pass the folder" in said
+    assert "certifies a list, and its audit is needed to verify it: pass the folder" in said
 
 
 def test_rejects_a_second_draw_a_check_of_another_audit_and_few_flags(
@@ -105,7 +105,7 @@ def test_rejects_a_second_draw_a_check_of_another_audit_and_few_flags(
 ):
     folder = audited[0]
     draw = ("audit", folder / "table.csv", "-o", audit, "--quiet", "--draw-check", 0.1, "--force")
-    said = "a second draw voids both draws: fill in that check, or choose another folder"
+    said = "a second draw would void the guarantee of both draws: finish the check of this folder"
     before = everything(audit)
     assert said in refused(*draw)
     assert everything(audit) == before
@@ -116,7 +116,7 @@ def test_rejects_a_second_draw_a_check_of_another_audit_and_few_flags(
     assert "check.json does not exist: draw rows first, with twohot audit --draw-check" in said
     (tmp_path / "audit" / "check.json").write_bytes((audit / "check.json").read_bytes())
     said = refused("certify", tmp_path / "audit", checked)
-    assert "belongs to another audit: labels or scores changed after the draw" in said
+    assert "another audit, because labels or scores changed after the draw" in said
     options = ("-o", tmp_path / "few", "--quiet", "--draw-check", 0.01)
     said = refused("audit", folder / "table.csv", *options)
     assert "--draw-check=0.01 needs 300 checked rows, and only" in said
@@ -143,7 +143,7 @@ def test_a_second_attempt_has_half_the_rate(audited, audit, tmp_path):
     assert "checked has another verdict on row" in refused("certify", audit, changed)
     both = fill(audit, audited[1], tmp_path / "two.csv", **known)
     said = done("certify", audit, both).output
-    assert "Attempt 2 has a rate of 5%; the lists of all attempts together have at" in said
+    assert "Attempt 2 has a false discovery rate of at most 5%; the lists of all" in said
     done("verify", audit / "certificate.json")
     fields = json.loads((audit / "certificate.json").read_text())
     assert (fields["fdr"], fields["n_checked"]) == (0.1, [30, 150])
@@ -226,7 +226,7 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, certified, noisy, 
     assert gate("20%", "--fail-on", "upper").exit_code == 3  # nothing is known of the other rows
     other = gate("5%", labels=noisy / "table.csv")
     assert other.exit_code == 1
-    assert "belongs to other labels: they changed after the check: draw and check" in other.output
+    assert "belongs to other labels, because labels changed after the check" in other.output
 
 
 # A review ----------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ audit table.csv -o out --images . | --images=. needs image paths
 audit table.csv -o out --group-column none | --group-column='none' is missing
 audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in these
 audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
-audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
+audit table.csv -o out --checked twice.csv | has different verdicts on row '1': pass only one
 audit table.csv -o out --checked outside.csv | --checked has 'yak' for row '1', which is neither
 audit table.csv -o out --checked open.csv | --checked holds no decision: pass the decisions
 audit table.csv -o out --checked table.csv | table.csv lacks 3 columns (report, id, decision)
@@ -167,8 +167,8 @@ audit table.csv -o old/audit | is inside
 audit review/issues.csv -o review --force | is an input and would be replaced by the audit in review
 audit table.csv --labels review/issues.csv -o review --force | would be replaced by the audit in re
 audit table.csv --checked review/corrected.csv -o review --force | would be replaced by the audit in
-audit table.csv -o out --draw-check .1 --seed 9007199254740991 | is too large for a browser's integ
-audit table.csv -o out --draw-check 1 | --draw-check=1.0 is not allowed: pass a number between 0 and
+audit table.csv -o out --draw-check .1 --seed 9007199254740991 | is larger than the integers that a
+audit table.csv -o out --draw-check 1 | --draw-check=1.0 is not allowed: pass a number of at least 1
 audit table.csv -o out --draw-check .001 | needs 3000 checked rows, but at most 30 labels can be fla
 audit table.csv -o out --draw-check .1 --budget 30 | needs 30 checked rows, but at most 30 labels ca
 audit table.csv -o out --fail-above "5 percent" | --fail-above='5 percent' is not a fraction from
@@ -180,13 +180,13 @@ audit table.csv -o out --fail-above 5% --junit out/check.csv --force | is a file
 audit table.csv -o out --fail-above 5% --junit out/certificate.json --force | is a file of the audit
 audit table.csv -o out --fail-above 5% --junit out/review.html --force | is a file of the audit: cho
 audit table.csv -o out --fail-above 5% --junit out/issues.parquet/junit.xml | is a file of the audit
-audit table.csv -o out --fail-above 5% --certificate drawn/check.json | is a draw, not a certificate
+audit table.csv -o out --fail-above 5% --certificate drawn/check.json | describes a draw of rows to
 audit table.csv -o out --fail-above 5% --certificate drawn/issues.csv | issues.csv was not written b
 audit table.csv -o out --fail-above 5% --certificate no.json | does not exist: pass the certificate.
 audit table.csv -o out --fail-above 5% --fail-on estimate --certificate no.json | does not work with
 apply --audit review | nothing to apply: pass a decisions file or --accept-all
 apply no.csv --audit review | no.csv
-apply decisions.csv | summary.json is not there
+apply decisions.csv | summary.json does not exist
 apply decisions.csv --audit review -o no/such/out.csv | no/such
 apply decisions.csv --audit review --to own.csv | --to=own.csv does not exist
 apply decisions.csv --audit review --to decisions.csv | needs another path for the corrected
@@ -206,8 +206,8 @@ certify drawn unfinished.csv | has no verdict on 1 of the 30 rows that were draw
 certify drawn | pass the file of your verdicts, or --extend=… to draw more rows
 certify drawn unfinished.csv --extend 100 | pass the file of your verdicts, or --extend=… to draw
 certify drawn --extend 100 | draw rows first
-review review --until 1% | --until=0.01 is less than one of 12 labels: review every row
-review review --until 10% --seed 9007199254740991 | --seed=9007199254740991 is too large for a brow
+review review --until 1% | --until=0.01 allows no wrong label among 12 labels: review
+review review --until 10% --seed 9007199254740991 | --seed=9007199254740991 is larger than the inte
 review review --until many | --until='many' is not a fraction from 0 to 1: pass
 review review --until 10% --twice 200% | --twice='200%' is not a fraction
 review review --until 10% --images . | --images=. needs image paths, which

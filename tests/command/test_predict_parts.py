@@ -193,7 +193,7 @@ def test_a_killed_run_is_resumed(source, probe, tmp_path):
     assert left[0].endswith(".unfinished")
     assert left[1:] == ["_twohot.json", "part-00000.parquet", "part-00001.parquet"]
     said = refused("predict", probe, killed, "-o", tmp_path / "again")
-    assert f"{killed} has 2 of 5 parts: run the command that wrote it" in said
+    assert f"{killed} has 2 of 5 parts: run the command that wrote the folder" in said
     assert "(5 parts, 2 of them already there)" in done(*arguments, killed).output
     done(*arguments, whole)
     found, expected = (

@@ -60,7 +60,7 @@ REFUSED = {
         ({"y": [0] * 28 + [1, 2]}, r"y has 1 class with at least two rows, of 3"),
         ({"corruption": np.eye(2)}, "corruption has 2 rows for 3 classes: pass one row and one"),
         ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
-        ({"corruption": np.eye(3), "probabilities": THIRDS}, "both set the noise: pass only one"),
+        ({"corruption": np.eye(3), "probabilities": THIRDS}, "both describe the noise: pass on"),
         ({"probabilities": np.ones((30, 2)) / 2}, "has 2 columns for 3 classes: pass one column"),
         ({"probabilities": np.nan * THIRDS}, "contains NaN"),
         (
@@ -136,7 +136,7 @@ REFUSED = {
         ({"means": np.eye(1)}, "means has shape .1, 1."),
         ({"means": np.ones((2, 3))}, "means has shape .2, 3."),
         ({"means": np.triu(np.ones((3, 3)))}, "means is not symmetric"),
-        ({"means": np.full((3, 3), np.inf)}, "means is not symmetric, or has NaN or infinity"),
+        ({"means": np.full((3, 3), np.inf)}, "means has infinity, or NaN off its diagonal"),
     ],
 }
 

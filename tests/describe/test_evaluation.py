@@ -58,7 +58,8 @@ def test_text_has_the_accuracy_and_the_most_frequent_confusions(rows):
     found = evaluate_probe(rows[2], *rows[:2])
     first, *confusions = str(found).splitlines()
     low, high = found.interval
-    assert first == f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on 200 rows"
+    interval = f"95% confidence interval: {low:.1%} to {high:.1%}"
+    assert first == f"Accuracy {found.accuracy:.1%} ({interval}), on 200 rows"
     (label, predicted, count), *_ = found.confusions()
     assert confusions[0] == f"  {label} predicted as {predicted}: {count} rows"
 

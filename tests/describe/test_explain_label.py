@@ -95,9 +95,9 @@ def test_a_planted_wrong_label_is_outvoted():
     assert (found.given_label, found.winner) == ("eel", "dog")
     assert {each.label for each in found.neighbours} == {"dog"}
     text = str(found)
-    assert f"label 'dog' got {found.votes[1]:.3f} from 19 rows" in text
+    assert f"label 'dog' got votes of {found.votes[1]:.3f} from 19 rows" in text
     assert f"the given label 'eel' got {found.votes[2]:.3f} from 21" in text
-    assert f"({found.own_vote:.3f} of it from this row itself)" in text
+    assert f"itself gave {found.own_vote:.3f} of it)" in text
     (right,) = explain_label(X, names, [24])
     assert "which is the given label" in str(right)
 

@@ -137,7 +137,7 @@ def test_names_labels_whose_rows_look_like_another():
     given[given == 7] = 4
     given[np.flatnonzero(given == 1)[::8]] = 7
     advice = forecast(data.X, given, n_jobs=1).advice
-    assert is_said(advice, "predicted as another label", "7 as 1")
+    assert is_said(advice, "predicted as another class", "7 as 1")
 
 
 def test_uses_given_probabilities_and_superclasses():

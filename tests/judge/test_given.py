@@ -93,7 +93,7 @@ def test_uninformative_probabilities_are_reported():
     assert not verdict.learnt
     issues = find_label_issues(None, codes, probabilities=np.full((300, 3), 1 / 3))
     assert any("no better than the class frequencies" in text for text in issues.messages)
-    assert "the share of wrong ones cannot be estimated" in issues.answer()
+    assert "the fraction of wrong labels cannot be estimated" in issues.answer()
 
 
 # Classifiers that were fitted on the labels ------------------------------------------------------

@@ -189,7 +189,7 @@ def test_copies_do_not_chain_groups_into_one_fold() -> None:
     assert sample.n_copies == 180 - sample.n_split
     messages = " ".join(find_label_issues(X, y, groups=groups, n_jobs=1).messages)
     for n_rows, rest in (
-        (sample.n_copies, ". Each is judged by a fit without its copies."),
+        (sample.n_copies, ". Each row is judged by a fit without its copies."),
         (sample.n_split, " with a copy in another fold, because"),
     ):
         assert f"near-duplicates: {n_rows} rows{rest}" in messages

@@ -60,7 +60,7 @@ CONFUSIONS = each(
     ([1.0, 2.0, 0.0], r"confused_with has shape \(3,\) and dtype float64"),
     ([[1, 2, 0]], r"confused_with has shape \(1, 3\)"),
 )
-BAD_FILE = r"m.csv has the columns 'a', 'b'.* name the 3 classes in"
+BAD_FILE = r"m.csv has the columns 'a', 'b'.* names of the 3 classes"
 
 
 def table(**change):

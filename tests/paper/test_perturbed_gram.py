@@ -60,7 +60,7 @@ def test_solves_the_authors_asymmetric_matrix() -> None:
 
 
 def test_rejects_a_matrix_without_a_solution() -> None:
-    with pytest.raises(ValueError, match="no solution; choose another l2"):
+    with pytest.raises(ValueError, match="has no solution: pass another l2"):
         asymmetric_softmax_rounds(-0.2 * np.eye(2), np.eye(2), l2=0.05, n_rounds=1)
 
 

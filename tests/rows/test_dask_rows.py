@@ -173,7 +173,7 @@ WORDS = pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)})
         ("y has only one class", {"y": chunked(np.zeros(1500, int))}),
         ("y has 1499 labels and X has 1500 rows", {"y": Y[1:]}),
         ("y mixes numbers and text", {"y": chunked(changed(Y, 1305, "text", object))}),
-        ("sample_weight has the negative", {"sample_weight": np.where(Y == 0, -1.0, 1.0)}),
+        ("sample_weight has the weight -1.0", {"sample_weight": np.where(Y == 0, -1.0, 1.0)}),
         ("sample_weight is zero for every row", {"sample_weight": np.zeros(1500)}),
         ("X contains NaN at row 1400, column 5", {"X": chunked(changed(X, (1400, 5), np.nan))}),
         ("X has 1 dimension", {"X": chunked(X[:, 0])}),

@@ -1,21 +1,24 @@
 """Files of a check in the folder of an audit, and the certificate that follows from the check.
 
-In a check, a person gives verdicts on randomly drawn rows: right, wrong or unsure.
+In a check, a person gives a verdict on the given label of each randomly drawn row: right, wrong or
+unsure. The first draw is the first *attempt*. If its list is empty, the draw can be extended by
+more rows, which is the next attempt.
 
     check.csv         id, item, given_label, verdict: a person fills in the last column
     check_1.csv       check.csv of the first attempt, if the check was extended; then check_2.csv
     check.html        the rows of check.csv as a page, which saves check_done.csv
-    check.json        settings of the draw: rate, rows, seed, digest of scores and labels
+    check.json        false discovery rate, number of rows, seed, digest of scores and labels
     certified.csv     the list: id, item, given_label, suggested_label
     certified.html    the guarantee, the list, and the bound at every threshold
     certificate.json  check.json, the verdicts and the result; `verify_certificate` recomputes it
     review.html       a review with a stopping rule; it saves a certificate.json too
 
-The certificate of a review has the seed, the bound, and the row, kind and verdict of every
-decision. The page and Python write the same JSON text: ASCII, with sorted names and a sha256.
+The certificate of a review has the seed, the bound and all decisions. A decision has a row, how the
+row was selected, and a verdict. The page and Python write the same JSON text: ASCII, with sorted
+names and a sha256.
 
-check.json has all inputs that theorem 1 requires to be fixed before the check. If scores, labels,
-seed or rate change later, an error is raised.
+Theorem 1 of `guaranteed_list` requires some inputs to be fixed before the check. check.json has all
+of them. If scores, labels, seed or rate change later, an error is raised.
 """
 
 import hashlib
@@ -64,12 +67,12 @@ CHECK_FILES = ("check.csv", "check.json", "check.html")
 CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
 REVIEW_FILE = "review.html"
 FORMAT_VERSION = 1
-# The browser stores verdicts under a key with this many digits of the audit's digest.
+# The browser stores verdicts under a key, which has this many digits of the digest of the audit.
 KEY_DIGITS = 16
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
 UNSURE = "unsure"
-# The three verdicts of a check, and how a list counts them.
+# The three verdicts of a check, and how a list counts them: "unsure" counts as right.
 WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, UNSURE: Given.RIGHT}
 
 
@@ -79,8 +82,8 @@ class FolderCheck:
 
     rows: ReviewRows  # all rows of the audit
     draw: CheckDraw
-    fdr: float  # false discovery rate of the first attempt, fixed with the draw
-    n_checked: tuple[int, ...]  # drawn rows by attempt; all attempts but the last gave no list
+    fdr: float  # false discovery rate of the first attempt, fixed before its check
+    n_checked: tuple[int, ...]  # for each attempt, the number of all rows drawn so far
 
     @property
     def attempt(self) -> int:
@@ -95,8 +98,8 @@ class FolderCheck:
     def replaces(self, path: Path) -> bool:
         """Return whether the new certificate may replace the file at `path`.
 
-        It may if that file is the certificate of the previous attempt, which gave an empty list. It
-        may not if the file cannot be read.
+        It may replace the certificate of the previous attempt, which gave an empty list, and no
+        other file.
         """
         try:
             fields = read_signed(path)
@@ -113,11 +116,12 @@ def plan_check(
 ) -> CheckDraw:
     """Draw the rows that a person checks for a guaranteed list; see `LabelIssues.draw_check`.
 
-    `doubt` (n_rows,) are the scores of `listable_doubt`. The list should have `n_flagged` rows.
+    `doubt` (n_rows,) are the scores that `listable_doubt` returns. By default, enough rows are
+    drawn for a list of `n_flagged` rows.
     """
     if not n_flagged:
-        problem = "is the rate of a list, but this audit flags no label"
-        raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
+        problem = "needs flagged labels to list, and this audit flags none"
+        raise ArgumentError({"fdr": fdr}, problem, "do not draw a check.")
     if n_checked is None:
         n_listable = int(np.count_nonzero(~np.isnan(doubt)))
         # The size of the pool per listed row, as an exact fraction.
@@ -127,13 +131,14 @@ def plan_check(
     flagged = f"and only {counted(n_flagged, 'label')} are flagged"
     if n_checked >= n_flagged:
         problem = f"needs {counted(n_checked, 'checked row')}, {flagged}"
-        advice = "review all flagged labels, or pass a larger rate."
+        advice = "review all flagged labels, or pass a larger false discovery rate."
         raise ArgumentError({"fdr": fdr}, problem, advice)
     draw = draw_check(doubt, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
-        problem = f"cannot certify a list of fewer than {counted(smallest, 'label')}, {flagged}"
-        advice = "pass a larger number or rate, or review all flagged labels."
+        most = f"but at most {min(n_flagged, draw.n_left)} can be listed"
+        problem = f"cannot certify a list of fewer than {counted(smallest, 'label')}, {most}"
+        advice = "check more rows, raise the false discovery rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
 
@@ -148,9 +153,9 @@ def verdicts_of_draw(
 ) -> NDArray[np.str_]:
     """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
-    `checked` has verdicts on exactly these rows. Case and blanks around the three words are
-    ignored. If a class has one of the three words as its name, the word means the class in a
-    mapping or series, but the verdict in a file or frame.
+    `checked` must have verdicts on exactly these rows. The three words may have capitals, and
+    blanks around them. If a class has one of the three words as its name, the word means the class
+    in a mapping or series, but the verdict in a file or frame.
     """
     words = WORDS
     if is_keyed(checked):
@@ -166,12 +171,12 @@ def verdicts_of_draw(
     found = check_checked(said, given, classes, ids=ids)
     if others := ids[np.setdiff1d(found.rows, draw.rows)]:
         problem = f"has {counted(len(others), 'row')} outside the draw ({first_few(others)})"
-        advice = "pass verdicts on all drawn rows, and no others."
+        advice = "pass verdicts on all drawn rows, and on no other rows."
         raise ArgumentError("checked", problem, advice)
     if missing := ids[draw.rows[~np.isin(draw.rows, found.rows)]]:
         n_missing = f"{len(missing)} of the {counted(len(draw.rows), 'row')} that were drawn"
         problem = f"has no verdict on {n_missing} ({first_few(missing)})"
-        advice = 'check them, or pass "unsure", which counts as right.'
+        advice = 'check these rows, or pass "unsure" for them, which counts as right.'
         raise ArgumentError("checked", problem, advice)
     wrong = np.isin(draw.rows, found.rows[found.wrong])
     unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
@@ -184,10 +189,10 @@ def _plain_word(verdict: Any) -> str:
 
 
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
-    """Return pairs (row, verdict) from a mapping or series, a file of verdicts, or decisions.
+    """Return pairs (id, verdict) from a mapping or series, a file of verdicts, or decisions.
 
-    In a file, ids may start with an apostrophe that protects them in spreadsheets. It is removed if
-    the ids then match more of the drawn rows.
+    In a file, ids may start with an apostrophe, which protects them in spreadsheets. The
+    apostrophes are removed if more ids are then ids of drawn rows.
     """
     if is_keyed(checked):
         return list(checked.items())
@@ -215,16 +220,16 @@ def doubts_digest(rows: ReviewRows) -> str:
 
 
 def labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
-    """Return fields that identify the labels: their digest, the classes and merged spellings."""
+    """Return fields that identify the labels: a digest, the classes, and their other spellings."""
     merged = [list(pair) for pair in rows.spellings.items()]
     labels = rows.given_labels_digest()
     return {"labels": labels, "classes": list(rows.classes), "spellings": merged}
 
 
 def check_no_draw(folder: Path) -> None:
-    """Raise if a folder has a draw: after a second draw, neither draw has a guarantee.
+    """Raise if a folder has a draw, because a second draw voids the guarantee of both draws.
 
-    A check.json without a check.csv is no draw: an interrupted command wrote it.
+    A check.json without a check.csv does not count as a draw: an interrupted command wrote it.
     """
     if (folder / "check.csv").exists():
         raise _drawn_already(folder)
@@ -232,8 +237,9 @@ def check_no_draw(folder: Path) -> None:
 
 def _drawn_already(folder: Path) -> FileThereError:
     there = " and ".join(name for name in CHECK_FILES[:2] if (folder / name).exists())
-    problem = f"{folder} already holds {there}, and a second draw voids both draws"
-    return FileThereError("", problem, "fill in that check, or choose another folder.")
+    effect = "a second draw would void the guarantee of both draws"
+    advice = "finish the check of this folder, or choose another folder."
+    return FileThereError("", f"{folder} already holds {there}, and {effect}", advice)
 
 
 def write_check(
@@ -246,7 +252,7 @@ def write_check(
 ) -> FolderCheck:
     """Draw rows to check and write check.json, check.html and check.csv, in this order.
 
-    An existing check.json without a check.csv must have the same draw.
+    If an interrupted command wrote a check.json without a check.csv, both draws must be equal.
     """
     check_no_draw(folder)
     draw = _plan_of(rows, fdr, seed=seed)
@@ -269,25 +275,26 @@ def write_check(
 def extend_check(
     folder: Path, rows: ReviewRows, n_checked: int, *, image_root: Path | None = None
 ) -> FolderCheck:
-    """Draw more rows after a check that gave an empty list; the new files have the verdicts so far.
+    """Draw more rows after an empty list, until `n_checked` rows are drawn in total.
 
-    The next list has half the false discovery rate. The old check.csv becomes check_1.csv, or
-    check_2.csv after a second extension. You can repeat an extension that was interrupted.
+    The new files contain the verdicts so far. The next list has half the false discovery rate. The
+    old check.csv becomes check_1.csv, or check_2.csv after a second extension. You can repeat an
+    extension that was interrupted.
     """
     fields = read_signed(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
-    certified = tuple(fields.get("n_checked", ()))  # none in the certificate of a review
+    certified = tuple(fields.get("n_checked", ()))  # empty for the certificate of a review
     is_repeated = (*certified, n_checked) == check.n_checked
     if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
-        advice = "run certify first: you can extend a draw only after an empty list."
+        advice = "run twohot certify first, because only an empty list allows a larger draw."
         raise ArgumentError("", problem, advice)
     if fields["listed"]:
         problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"
-        advice = "leave it out: a list that was seen cannot be certified again."
+        advice = "keep this list, because a larger draw after it would void the guarantee."
         raise ArgumentError({"extend": n_checked}, problem, advice)
     if n_checked <= certified[-1]:
-        advice = f"pass more than {certified[-1]}, the number of rows so far."
+        advice = f"pass more than {certified[-1]}, the number of rows drawn so far."
         raise ArgumentError({"extend": n_checked}, "is not a larger draw", advice)
     drawn = read_signed(folder / CHECK_FILES[1])
     drawn |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
@@ -312,10 +319,10 @@ def _write_draw(
 ) -> FolderCheck:
     check, known = check_of(fields, rows), dict(fields["checked"])
     table, made, page = (folder / name for name in CHECK_FILES)
-    # In the order of the data: any order by score would influence the reviewer.
+    # Rows are shown in the order of the data, because an order by score would influence the person.
     drawn = np.sort(check.draw.rows)
     write_signed(made, fields)
-    # These values distinguish the draw from other draws of this audit.
+    # Seed, rate and numbers of rows distinguish this draw from other draws of the same audit.
     drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
     task = {
         "mode": "check",
@@ -325,13 +332,13 @@ def _write_draw(
     }
     sentences = (
         f"Give each of the {len(drawn)} rows a verdict. “Not sure” counts as right.",
-        "Verdicts are stored in this browser. When all are given, save them as check_done.csv.",
+        "Verdicts are stored in this browser. When every row has one, Export saves check_done.csv.",
     )
     about: dict[str, Any] = {"title": "Check of the labels", "sentences": sentences}
     write_verdict_page(page, rows, drawn, task, **about, image_root=image_root)
     if table.exists():
         table.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
-    # A person opens the file in a spreadsheet, so cells are protected from being run as formulas.
+    # A person may open the file in a spreadsheet, so no cell may be run as a formula.
     lines = (map(guarded, (*cells, known.get(cells[0], ""))) for cells in _cells(rows, drawn))
     write_csv(table, CHECK_COLUMNS, lines)
     return check
@@ -346,15 +353,16 @@ def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
 
 
 def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> None:
-    """Raise if a file was made for other scores or labels than those of the rows."""
+    """Raise if a file was written for other scores or labels than those of `rows`."""
     if fields.get("digest") != doubts_digest(rows):
-        problem = f"{path} belongs to another audit: labels or scores changed after the draw"
+        why = "because labels or scores changed after the draw"
+        problem = f"{path} belongs to another audit, {why}"
         advice = "pass the unchanged audit, or draw and check again in another folder."
         raise ArgumentError("", problem, advice)
 
 
 def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
-    """Return the check with these fields of check.json; draw its rows again from the seed."""
+    """Return the check that `fields` of check.json describe; draw its rows again from the seed."""
     first, *more = fields["n_checked"]
     draw = _plan_of(rows, fields["fdr"], n_checked=first, seed=fields["seed"])
     draw = draw.extended(more[-1]) if more else draw
@@ -362,13 +370,13 @@ def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
 
 
 def write_signed(path: Path, fields: Mapping[str, Any]) -> None:
-    """Write fields as JSON, with the sha256 of all of them."""
+    """Write fields as JSON, with the sha256 of these fields."""
     known = {"format_version": FORMAT_VERSION, **fields}
     write_json(path, known | {"sha256": _fields_digest(known)})
 
 
 def _fields_digest(fields: Mapping[str, Any]) -> str:
-    """Return the sha256 of all fields except `sha256`, to detect changes of the file."""
+    """Return the sha256 of all fields except `sha256` itself, to detect changes of the file."""
     content = {name: value for name, value in fields.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -385,7 +393,8 @@ def read_signed(path: Path) -> dict[str, Any]:
         problem = f"{path} was not written by twohot ({cause_of(error)})"
         raise ArgumentError("", problem, "pass the original file.") from error
     if version != FORMAT_VERSION:
-        problem = f"{path} has format_version {version!r}; this version reads {FORMAT_VERSION}"
+        read = f"this version of twohot reads {FORMAT_VERSION}"
+        problem = f"{path} has format_version {version!r}, but {read}"
         raise ArgumentError("", problem, "use the version of twohot that wrote the file.")
     if is_changed:
         problem = f"{path} was changed after it was written, or is incomplete"
@@ -401,7 +410,7 @@ def certify_folder(
     spreadsheet_safe: bool = False,
     image_root: Path | None = None,
 ) -> GuaranteedList:
-    """Compute the certified list from a finished check; write list, certificate and page."""
+    """Compute the list that a finished check certifies; write the list, certificate and page."""
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
     words = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
@@ -409,8 +418,8 @@ def certify_folder(
     pairs = [[ids[row], said] for row, said in zip(draw.rows, words.tolist(), strict=True)]
     for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
         if before != said:
-            problem = f"has another verdict on row {row!r} than the attempt before"
-            advice = f"pass {before!r}, which is in the certificate of that attempt."
+            problem = f"has another verdict on row {row!r} than the previous attempt"
+            advice = f"pass {before!r}, the verdict in the certificate of that attempt."
             raise ArgumentError("checked", problem, advice)
     listed = certify(draw, words == "wrong", check.fdr, attempt=check.attempt)
     suggested = map(rows.label_name, rows.suggested_labels[listed.rows].tolist())
@@ -419,7 +428,7 @@ def certify_folder(
     path, made, page = (folder / name for name in CERTIFICATE_FILES)
     write_csv(path, LIST_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
     write_signed(made, fields | {"checked": pairs} | outcome_of(listed, ids))
-    # The page has a slider for the bound at every length.
+    # The page has a slider, which shows the bound at every length of the list.
     is_left, bounds = ~np.isin(draw.pool, draw.rows), listed.bounds
     task = {
         "mode": "list",

@@ -1,6 +1,7 @@
 """Rows that a person checked: read and validate them, and use them in the result of an audit.
 
-A *verdict* on a row is its true label, or says that its given label is right or wrong.
+A *verdict* on a row is either its true label, or the statement that its given label is right or
+wrong.
 """
 
 import os
@@ -28,12 +29,12 @@ from twohot.judge import LabelVerdict, recalibrate
 from twohot.review import DECISIONS, OPEN, SPELLING, Decision, read_decisions
 from twohot.tables import RowIds, frame_columns, unguarded
 
-COLUMNS_READ = ("id", "decision", "label", "given_label", "suggested_label")  # of decisions
+COLUMNS_READ = ("id", "decision", "label", "given_label", "suggested_label")  # of a decision
 TRUE_LABEL = ("label", "true_label")  # column of true labels in a frame without decisions
 
 
 class Given(Enum):
-    """The verdict that a given label is right or wrong; unlike text, it is never a class name."""
+    """The verdict that a given label is right or wrong; unlike text, it is not a class name."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -48,7 +49,7 @@ class Checked:
     """The rows that a person checked, with their true labels if known."""
 
     rows: IntArray  # (n_checked,), positions in the data, ascending, without repetition
-    wrong: BoolArray  # (n_checked,), the given label is wrong; False for rows without a label
+    wrong: BoolArray  # (n_checked,), the given label is wrong; False for rows without given label
     labels: IntArray  # (n_checked,), true class; NO_LABEL: unknown, but not the given class
 
 
@@ -56,7 +57,7 @@ class Checked:
 class OutsideVerdict:
     """The verdict that none of the audited classes is right."""
 
-    new_class: str = ""  # the new class; empty if the row was excluded
+    new_class: str = ""  # name of the new class; empty if the row was excluded
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
@@ -67,7 +68,7 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     `label`, `given_label` and `suggested_label`. A decision gives one of these verdicts:
 
     - the true label, from `label`, or from `suggested_label` if the suggestion was accepted
-    - `Given.RIGHT`, if the given label was kept and the file does not name it
+    - `Given.RIGHT`, if the given label was kept and the file does not contain this label
     - an `OutsideVerdict`, if the row was excluded or has a new class
     """
     if is_keyed(checked):
@@ -93,7 +94,7 @@ def is_keyed(checked: Any) -> bool:
 
 
 def _columns_of(frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a frame that has either true labels or decisions."""
+    """Return the columns of a frame; raise unless it has either true labels or decisions."""
     try:
         columns = frame_columns(frame)
     except ArgumentError as error:
@@ -104,7 +105,7 @@ def _columns_of(frame: Any) -> dict[str, NDArray[Any]]:
     if "id" not in columns or not ("decision" in columns or is_labels):
         problem = f"has the {counted(len(columns), 'column')} {first_few(columns)}"
         labels = f"id and one of {' and '.join(TRUE_LABEL)}"
-        advice = f"pass the columns {labels}, or those of the file that the review page exports."
+        advice = f"pass the column {labels}, or all columns that the review page exports."
         raise ArgumentError("checked", problem, advice)
     return columns
 
@@ -129,7 +130,7 @@ def _verdict(made: Decision) -> str | Given | OutsideVerdict:
     named = {"accept": made.suggested_label, "reject": made.given_label or Given.RIGHT}
     label = made.label or named.get(made.decision)
     if not label:
-        problem = f"has decision {made.decision!r} for row {made.id!r} without the label"
+        problem = f"has decision {made.decision!r} for row {made.id!r}, but no label"
         advice = "fill in the column label, or export the decisions from the review page again."
         raise ArgumentError("checked", problem, advice)
     return label
@@ -142,13 +143,13 @@ def check_checked(
     *,
     ids: RowIds | None = None,
 ) -> Checked:
-    """Return the checked rows by their positions in the data.
+    """Return the checked rows, by their positions in the data.
 
-    A verdict is the true label of a row; or "right", True or `Given.RIGHT` for a right given label;
-    or "wrong", False or `Given.WRONG` for a wrong given label. If a class is called "right" or
-    "wrong", this text means the class. A row may have several verdicts if they agree. `given`
-    (n_rows,) are positions in `classes`, NO_LABEL for rows without a label. `ids` are compared as
-    text.
+    `verdicts` are pairs of row id and verdict. A verdict is the true label of a row; or "right",
+    True or `Given.RIGHT` for a right given label; or "wrong", False or `Given.WRONG` for a wrong
+    given label. If a class is called "right" or "wrong", this text means the class. A row may have
+    several verdicts if they agree. `given` (n_rows,) has the given labels as positions in
+    `classes`, and NO_LABEL for rows without a label. Ids are compared as text.
     """
     ids = RowIds.by_position(len(given)) if ids is None else ids
     said = [(as_text(row), plain(verdict)) for row, verdict in verdicts]
@@ -160,8 +161,8 @@ def check_checked(
         wrong, label = _outcome(row, verdict, int(given[place]), code)
         before, known = outcomes.get(place, (wrong, NO_LABEL))
         if before != wrong or (NO_LABEL not in (label, known) and label != known):
-            problem = f"names row {row!r} twice, with different verdicts"
-            raise ArgumentError("checked", problem, "keep one of them.")
+            problem = f"has different verdicts on row {row!r}"
+            raise ArgumentError("checked", problem, "pass only one of them.")
         outcomes[place] = wrong, known if label == NO_LABEL else label
     rows = sorted(outcomes)
     wrong_rows, labels = np.array([outcomes[row] for row in rows], np.intp).reshape(-1, 2).T
@@ -169,7 +170,7 @@ def check_checked(
 
 
 def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
-    """Return the position of each named row, which must occur once in the data."""
+    """Return the position of each row, given by its id; each id must occur once in the data."""
     wanted = set(rows)
     places: dict[str, int] = {}
     for place, text in enumerate(ids):
@@ -180,15 +181,15 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
         few = f"{counted(len(unknown), 'row')} that {'is' if len(unknown) == 1 else 'are'}"
         where = f"where ids are {ids.in_words()}"
         problem = f"names {few} not in the data ({first_few(unknown)}), {where}"
-        advice = "leave them out, or pass the data they belong to."
+        advice = "leave these rows out, or pass the data to which they belong."
         if ids.are_index:
-            advice = "for the row at a position, use issues.ids[row] as the key."
+            advice = "use index values as keys; the row at position i has the key issues.ids[i]."
         raise ArgumentError("checked", problem, advice)
     return places
 
 
 def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tuple[bool, int]:
-    """Return whether the given label of a row is wrong, and the code of its true label."""
+    """Return whether the given label of a row is wrong, and its true class or NO_LABEL."""
     is_outside = isinstance(verdict, OutsideVerdict)
     text = verdict.new_class if is_outside else verdict
     if not isinstance(verdict, Given):
@@ -196,13 +197,13 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
     if text in code:
         return given not in (NO_LABEL, code[text]), code[text]
     if is_outside:
-        # If the labels are corrected already, an excluded row has no label, so none is wrong.
+        # In labels that were already corrected, an excluded row has no label that could be wrong.
         return given != NO_LABEL, NO_LABEL
     is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
         known = f"one of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
         problem = f"has {verdict!r} for row {row!r}, which is neither {known} nor a verdict"
-        advice = 'pass its true label, "right" (True) or "wrong" (False).'
+        advice = 'pass the true label of the row, "right" (True) or "wrong" (False).'
         raise ArgumentError("checked", problem, advice)
     if given == NO_LABEL:
         said = verdict.value if isinstance(verdict, Given) else verdict
@@ -212,7 +213,7 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
 
 
 def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
-    """Return the verdict with checked rows as the person decided, and other rows recalibrated."""
+    """Return the verdict of the audit, with checked rows as decided and the others recalibrated."""
     doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
     columns = {
         name: getattr(verdict, name).copy()
@@ -223,8 +224,8 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     rows, true = checked.rows[named], checked.labels[named]
     second[rows] = np.where(first[rows] == true, second[rows], first[rows])
     first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
-    # If a label is wrong and the true one is unknown, suggest the most probable other class, with
-    # its probability given that the label is wrong.
+    # If a label is wrong and the true label is unknown, suggest the most probable other class. Its
+    # probability is conditional on a wrong label.
     rows = checked.rows[checked.wrong & ~named]
     rows = rows[first[rows] == verdict.codes[rows]]
     first[rows], second[rows] = second[rows], first[rows]
@@ -234,7 +235,7 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     runner_up[rows] = np.minimum(other, rest - other) / rest  # no other class has more
     labelled = verdict.codes != NO_LABEL
     share, n_labels = float(np.mean(doubt[labelled])), np.count_nonzero(labelled)
-    # The checked rows alone bound the share of wrong labels.
+    # The verdicts on checked rows imply exact bounds of the fraction of wrong labels.
     n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
     low = max(verdict.interval[0], np.count_nonzero(checked.wrong) / n_labels)
     high = min(verdict.interval[1], 1 - n_right / n_labels)

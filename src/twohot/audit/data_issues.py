@@ -1,8 +1,8 @@
 """Other issues of the data: near-duplicates, outliers, ambiguous rows, overlapping classes.
 
-To add an issue, write a function that finds it, and change four places of this module: the fields
-of `DataIssues`, `look_for_issues`, `messages` and, if the issue has rows, `findings`. The review
-page shows all findings.
+To add a kind of issue, write a function that finds it, and change four places of this module: the
+fields of `DataIssues`, `look_for_issues`, `messages` and, if single rows have the issue,
+`findings`. The review page shows all findings.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,14 @@ from twohot.probes import LinearProbe, check_features
 from twohot.review import AlikeClasses, RowFinding
 from twohot.rows import Preparation, Rows, count_threads, fit_preparation, open_rows
 
-# Maximum entries (rows times features) in memory, 1 GB: the wider the rows, the fewer are searched.
+# Maximum number of entries (rows times features) in memory, 1 GB. If there are more features, fewer
+# rows are searched.
 MOST_ENTRIES = 2**28
-# Maximum neighbours of each class and copies of a row on the page, and class pairs in a message.
+# Maximum number of neighbours of each class on the page, of copies of a row on the page, and of
+# pairs of classes in a message.
 FEW = 3
 
-# Nearest rows, by the distance of prepared features: centred and scaled to unit norm --------------
+# Nearest rows. Rows are prepared, that is, centred and scaled to unit norm; distances are Euclidean
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +51,14 @@ class AuditedRows:
 
 
 def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRows:
-    """Return the rows of `X`; raise unless they are the audited rows."""
+    """Return the rows of `X`; raise unless `X` has the audited rows, as far as can be checked."""
     n_threads = count_threads(n_jobs)
     if not isinstance(issues, LabelIssues):
         problem = f"is {type(issues).__name__}, not LabelIssues"
         raise ArgumentError("issues", problem, "pass the result of find_label_issues.")
     rows = check_features(LinearProbe(), X, reset=True)
     if rows.shape[0] != len(issues):
-        problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
+        problem = f"has {counted(rows.shape[0], 'row')}, but issues has {len(issues)}"
         raise ArgumentError("X", problem, "pass all audited rows.")
     check_rows_of_issues("X", X, issues)
     preparation = fit_preparation(rows, center=True, normalize=True, weights=None, n_jobs=n_threads)
@@ -65,9 +67,9 @@ def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRo
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """For all rows or a sample of them, the nearest other rows among these, nearest first."""
+    """For each searched row, the nearest other searched rows, nearest first."""
 
-    rows: IntArray  # (n_searched,), all rows or the sample: positions in the data, ascending
+    rows: IntArray  # (n_searched,), searched rows (all or a sample): positions, ascending
     neighbours: IntArray  # (n_searched, n_neighbours), positions in the data
     distances: FloatArray  # (n_searched, n_neighbours), |x - y| of prepared rows, from 0 to 2
     n_rows: int  # number of rows of the data
@@ -80,7 +82,7 @@ def search_neighbourhood(
     most_entries: int = MOST_ENTRIES,
     random_state: Any = 0,
 ) -> Neighbourhood:
-    """Return the nearest rows of all rows, or of a random sample if there are too many rows."""
+    """Return the nearest rows of each row; if there are too many rows, within a random sample."""
     n_rows, n_features = rows.X.shape
     n_searched = min(n_rows, most_rows, max(1, most_entries // n_features))
     generator = check_generator(random_state)
@@ -94,23 +96,23 @@ def search_neighbourhood(
 
 
 # Issues found by nearest rows: near-duplicates, outliers, overlapping classes ---------------------
-# d_k(i) is the distance of row i to its k-th nearest row, s(i) the mean cosine of row i and its
-# nearest rows.
+# Let d_k(i) be the distance of row i to its k-th nearest row, and s(i) the mean cosine similarity
+# between row i and its nearest rows.
 #
 #     near-duplicates   d_k(i) ≤ `copy_distance`: much nearer than usual in these data
 #     outliers          log s(i) < Q1 - 3 (Q3 - Q1), quartiles of log s, and s(i) < median s / 2
 #     overlapping       `class_mixing` is about 1, as for one class that was split at random
 
 
-# Tukey's fence for far outliers, in interquartile ranges.
+# Tukey's fence for far outliers, as a multiple of the interquartile range.
 FAR_OUT = 3.0
-# Two random halves of one class have a mixing of 0.8 to 1.5. Two different classes nearly always
-# have less than 0.7.
+# Threshold of `class_mixing`. It is 0.8 to 1.5 for two random halves of one class. For two
+# different classes, it is nearly always below 0.7.
 ALIKE = 0.75
 
 
 def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
-    """Return groups of near-duplicates, in the order of their first rows."""
+    """Return groups of near-duplicates as positions, ordered by the first row of each group."""
     if not nearby.distances.size:
         return ()
     is_copy = nearby.distances <= copy_distance(nearby.distances)
@@ -125,11 +127,12 @@ def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
 
 
 def far_out(nearby: Neighbourhood) -> tuple[IntArray, FloatArray]:
-    """Return outliers, most distant first, and the mean cosine of each and its nearest rows."""
+    """Return outliers, most distant first, and the mean cosine similarity to their nearest rows."""
     if not nearby.distances.size:
         return np.zeros(0, np.intp), np.zeros(0)
     closeness = (1 - nearby.distances**2 / 2).mean(axis=1)
-    # A negative mean cosine has no logarithm: take the logarithm of the smallest positive number.
+    # A mean cosine that is not positive has no logarithm. It is replaced by the smallest positive
+    # number.
     logs = np.log(np.maximum(closeness, np.finfo(np.float64).tiny))
     low, middle, high = np.percentile(logs, [25, 50, 75])
     outliers = np.flatnonzero(logs < min(low - FAR_OUT * (high - low), middle - np.log(2)))
@@ -142,9 +145,10 @@ def classes_alike(
 ) -> tuple[AlikeClasses, ...]:
     """Return pairs of overlapping classes, most mixed first.
 
-    If annotators often confused two classes, the classes overlap by given labels but not by
-    corrected labels. If two names mean one class, the names overlap by both, or the correction
-    gives most rows of one name to the other.
+    Classes are compared by given and by corrected labels. If annotators often confused two classes,
+    the classes overlap by given labels, but not by corrected labels. Such a pair is not returned.
+    If two names mean the same class, the names overlap by both kinds of labels, or the correction
+    gives most rows of one name the other name.
     """
     n_classes = max(int(given.max()), int(corrected.max())) + 1
     mixing = class_mixing(nearby, given, n_classes)
@@ -161,10 +165,11 @@ def classes_alike(
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
     """Return how much each pair of classes overlaps: about 1 if both are really one class.
 
-    Of the pairs (row, neighbour) within classes a and b, take the fraction with one row in a and
-    one in b. The value is this fraction divided by its expectation if a and b were one class split
-    at random, 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). It is 0 on the diagonal and for small
-    classes.
+    Consider the pairs (row, neighbour) in which both have class a or b. Take the fraction of these
+    pairs with one row in a and the other in b. The mixing of a and b is this fraction, divided by
+    its expectation if a and b were one class that was split at random,
+    2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The result has zeros on the diagonal and for classes
+    with few rows.
     """
     searched = codes[nearby.rows]
     of_row = np.broadcast_to(searched[:, np.newaxis], nearby.neighbours.shape)
@@ -178,7 +183,7 @@ def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> Floa
     total = sizes[:, np.newaxis] + sizes
     expected = 2 * np.outer(sizes, sizes) / np.maximum(total * (total - 1), 1)
     mixing = across / np.maximum(both * expected, np.finfo(np.float64).tiny)
-    large = sizes >= N_NEIGHBOURS  # in a smaller class, some neighbours must be of other classes
+    large = sizes >= N_NEIGHBOURS  # rows of a smaller class must have neighbours of other classes
     return np.where(np.outer(large, large) & ~np.eye(n_classes, dtype=bool), mixing, 0.0)
 
 
@@ -191,12 +196,12 @@ COPY = (
     "accuracy is too high. The score is the probability that this label is wrong."
 )
 OUTLIER = (
-    "Rows unlike all others, which may belong to no class. The score is the mean cosine of the row "
-    "and its nearest rows."
+    "Rows far from all other rows; perhaps they belong to no class. The score is the mean cosine "
+    "similarity between the row and its nearest rows."
 )
 AMBIGUOUS = (
-    "Two classes are about equally probable, whatever the label is. The score is the probability "
-    "of the more probable class."
+    "Rows for which two classes are about equally probable; the label is not taken into account. "
+    "The score is the probability of the more probable class."
 )
 
 
@@ -205,38 +210,38 @@ class DataIssues:
     """Issues of the data other than wrong labels; rows are positions in X."""
 
     duplicates: tuple[IntArray, ...]  # groups of near-duplicate rows
-    outliers: IntArray  # rows unlike all others, most distant first
-    closeness: FloatArray  # (n_outliers,), mean cosine of each outlier and its nearest rows
+    outliers: IntArray  # (n_outliers,), rows far from all other rows, most distant first
+    closeness: FloatArray  # (n_outliers,), mean cosine similarity to the nearest rows
     ambiguous: IntArray  # labelled rows with two almost equally probable classes
     alike_classes: tuple[AlikeClasses, ...]  # pairs of overlapping classes, most mixed first
     issues: LabelIssues  # result of the label audit
-    n_searched: int  # number of rows that were compared with each other: all, or a sample
+    n_searched: int  # number of rows that were compared with each other: all rows, or a sample
 
     @property
     def conflicting(self) -> tuple[IntArray, ...]:
-        """Groups of near-duplicates whose given labels differ, so that a label may be wrong."""
+        """Groups of near-duplicates with different given labels: some of them are perhaps wrong."""
         given = self.issues.given
         return tuple(group for group in self.duplicates if _differ(given[group]))
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """One sentence for each kind of issue that was found."""
+        """One sentence for each kind of issue that was found, except ambiguous rows."""
         names, n_rows = self.issues.classes.tolist(), len(self.issues)
         said = []
         if self.duplicates:
             groups = counted(len(self.duplicates), "group")
             said.append(
-                f"Near-duplicates: {sum(map(len, self.duplicates)):,} rows in {groups}, "
-                f"{len(self.conflicting):,} with different labels."
+                f"Near-duplicates: {sum(map(len, self.duplicates)):,} rows in {groups}; "
+                f"groups with different labels: {len(self.conflicting):,}."
             )
         if len(self.outliers):
-            said.append(f"Outliers: {counted(len(self.outliers), 'row')} unlike all others.")
+            said.append(f"Outliers: {counted(len(self.outliers), 'row')} far from all other rows.")
         if self.alike_classes:
             n_pairs, few = len(self.alike_classes), self.alike_classes[:FEW]
             pairs = [" and ".join(told_apart([names[p.first], names[p.second]])) for p in few]
             more = ", …" * (n_pairs > FEW)
             said.append(
-                f"Overlapping classes: {counted(n_pairs, 'pair')}, {', '.join(pairs)}{more}."
+                f"Overlapping classes: {counted(n_pairs, 'pair')} ({', '.join(pairs)}{more})."
             )
         if self.n_searched < n_rows:
             said.append(
@@ -246,7 +251,7 @@ class DataIssues:
         return tuple(said)
 
     def findings(self) -> tuple[RowFinding, ...]:
-        """Return a finding for each kind of issue that has rows, with or without a label."""
+        """Return one finding for each kind of issue that some rows have."""
         given, confidence = self.issues.given, self.issues.confidence
         agreeing = [group for group in self.duplicates if not _differ(given[group])]
         findings = (
@@ -271,8 +276,8 @@ def find_data_issues(
     X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
         The audited features.
     issues : LabelIssues
-        The result of `find_label_issues`. Its corrected labels separate classes that overlap from
-        classes that annotators confused.
+        The result of `find_label_issues` for these rows. Its corrected labels distinguish classes
+        that overlap from classes that annotators confused.
     n_jobs : int, optional
         Number of threads; all cores by default.
     random_state : int, RandomState, Generator or None
@@ -281,8 +286,8 @@ def find_data_issues(
     Returns
     -------
     DataIssues
-        Near-duplicates, outliers, ambiguous rows and pairs of overlapping classes. Printing it
-        shows one sentence for each kind that was found.
+        Near-duplicates, outliers, ambiguous rows and pairs of overlapping classes. If you print
+        it, it shows one sentence for each kind of issue except ambiguous rows.
 
     Examples
     --------
@@ -298,7 +303,7 @@ def find_data_issues(
 
 
 def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 0) -> DataIssues:
-    """Return the issues of prepared rows; see `find_data_issues`."""
+    """Return the issues of validated rows; see `find_data_issues`."""
     nearby = search_neighbourhood(rows, random_state=random_state)
     outliers, closeness = far_out(nearby)
     ambiguous = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
@@ -314,7 +319,7 @@ def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 
 
 
 def _differ(codes: IntArray) -> bool:
-    """Return whether there are different labels; rows without a label are ignored."""
+    """Return whether rows have different labels; rows without a label are ignored."""
     return len(np.unique(codes[codes != NO_LABEL])) > 1
 
 

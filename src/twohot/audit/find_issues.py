@@ -48,7 +48,8 @@ from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask, ta
 from twohot.tables import COLUMN, RowIds, check_same_index, counts_up, pandas_index
 
 NAME_COLUMNS = "pass one column per class; if y lacks a class, name the columns by {classes}."
-# A suggestion is a close call if its probability is less than this many times the second largest.
+# A suggestion is a close call if its probability is less than CLOSE times the probability of the
+# second class.
 CLOSE = 2.0
 
 
@@ -76,37 +77,40 @@ def find_label_issues(
     ----------
     X : array, memory map, sparse matrix, data frame or Dask collection of shape \
     (n_samples, n_features)
-        Features. None if `probabilities` are given.
+        Features. Pass None if you pass `probabilities`.
     y : array, list, series or Labels of shape (n_samples,)
         Labels. Rows without a label (None, NaN, NA, empty or blank text) are predicted and never
-        flagged. The classes of a `Labels` record keep their order, even without rows.
+        flagged. The classes of a `Labels` record keep their order, even if they have no rows.
     probe : fitted classifier, optional
         Classifier that gives the class probabilities: any object with `predict_proba` and
-        `classes_`. Its classes are compared with the labels as text, so that 2 equals "2". If it
-        was fitted on these rows, clones of it predict every row without having been fitted on
-        that row. By default an `AutoProbe` is fitted, which does so too.
+        `classes_`. Its classes are compared with the labels as text, so that 2 equals "2". If the
+        classifier was fitted on these rows, clones of it are fitted by cross-validation, and
+        predict only held-out rows. By default, an `AutoProbe` is fitted by cross-validation.
     probabilities : array of shape (n_samples, n_classes), optional
         Class probabilities from your own model, used instead of a probe. The model should not have
         been trained on the rows that it predicts: use cross-validation.
     classes : array of shape (n_classes,), optional
-        Classes of the columns of `probabilities`. By default, the column names of a data frame,
-        else the sorted labels of `y`. Required if the labels are text such as "10".
+        Class of each column of `probabilities`. By default, the column names of a data frame, else
+        the sorted labels of `y`. Pass `classes` if the labels are numbers as text, such as "10".
     groups : array, list or series of shape (n_samples,), optional
-        Rows of one group (a patient, a document, a video) are never in different folds. Copies
-        always form one group. If an `AutoProbe` is fitted, near-duplicates form one group too.
+        Group of each row, for instance a patient, a document or a video. Rows of one group are
+        always in the same fold of the cross-validation. So are exact copies, and near-duplicates if
+        an `AutoProbe` is fitted.
     checked : mapping, series, data frame or path, optional
-        Rows that you have checked: a mapping from row id to the true label, "right" or "wrong"; a
-        pandas series of these with the ids as index; a frame with the columns `id` and `label` or
-        `true_label`; or the decisions that the review page exported. The ids are `ids`, else the
-        pandas index of X or y, else positions. The result has your verdicts for these rows. The
-        probe is fitted on their true labels, and `probability_wrong` is recalibrated.
+        Verdicts on rows that you have checked. A verdict is the true label, "right" or "wrong".
+        Pass a mapping from row id to verdict; a pandas series of verdicts with the ids as index; a
+        frame with the columns `id` and `label` or `true_label`; or the decisions that the review
+        page exported. Row ids are those in `ids`, else the pandas index of X or y, else positions.
+        The result contains your verdicts on these rows. The probe is fitted on their true labels,
+        and `probability_wrong` of the other rows is recalibrated.
     budget : int, optional
         Flag at most this many labels, the most suspicious ones.
     precision : float, optional
-        Flag as many labels as possible while the expected fraction of wrong labels among them is at
-        least `precision`. It is an estimate; for a guarantee, see `LabelIssues.certify`.
+        Flag as many labels as possible while the expected fraction of wrong labels among the
+        flagged labels is at least `precision`. This fraction is only an estimate; for a guarantee,
+        see `LabelIssues.certify`.
     missing : collection of str
-        Texts that mean "no label", such as "NA". By default they are classes.
+        Texts that mean "no label", such as "NA". Any other text is a class.
     ids : array, list or RowIds of shape (n_samples,), optional
         Names of the rows, for instance `table.ids`. By default the index of a pandas X or y, else
         positions.
@@ -121,9 +125,10 @@ def find_label_issues(
     Returns
     -------
     LabelIssues
-        The columns `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
+        It has the columns `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
         `predicted_label`, `second_label`, `confidence`, `second_confidence` and `is_undecided`,
-        in memory even if X is not; and `noise_rate`, `noise_interval` and `corruption`.
+        and the attributes `noise_rate`, `noise_interval` and `corruption`. The result is in memory
+        even if X is not.
 
     Examples
     --------
@@ -150,7 +155,8 @@ def find_label_issues(
     if probabilities is None:
         rows = check_sliceable(rows, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
-    # Codes of labels are columns of the probabilities here, and positions in `offered` at the end.
+    # From here on, the code of a label is its column in the probabilities. At the end, codes are
+    # converted to positions in `offered`.
     labels = given.present()
     if probabilities is not None:
         labels = given.among(column_classes(probabilities, y, given, classes=classes))
@@ -180,7 +186,7 @@ def find_label_issues(
     notes = (*leaks, *flag_notes(verdict, flagged, precision), *notes)
     notes = (*notes, *row_notes(labels, verdict, known), *label_notes(given), *id_notes(row_ids))
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    codes = np.append(place, NO_LABEL).astype(np.int32)  # NO_LABEL, -1, is the last index
+    codes = np.append(place, NO_LABEL).astype(np.int32)  # NO_LABEL is -1, so it stays NO_LABEL
     moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
     verdict = replace(verdict, n_classes=len(offered), **moved)
     n_checked = 0 if known is None else len(known.rows)
@@ -191,9 +197,9 @@ def find_label_issues(
 def _judge_unseen(
     probe: AutoProbe, X: Matrix, labels: Labels, checked: Checked | None, **how: Any
 ) -> LabelVerdict:
-    """Fit a probe; return its verdict on every row, by fits without that row.
+    """Fit a probe by cross-validation; return its verdict on every row, by fits without this row.
 
-    Checked rows are fitted with their true label. If a label is wrong and the true label is
+    Checked rows are fitted with their true label. If a checked label is wrong and the true label is
     unknown, the row is left out of the fit.
     """
     rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
@@ -203,8 +209,8 @@ def _judge_unseen(
     true[checked.rows] = checked.labels
     judged = probe.fit_coded(rows, Labels(true, labels.classes), **how)
     verdict = reach_verdict(judged.anchored, labels.codes)
-    # The interval holds for the fitted labels, in which every checked label is right. Add the
-    # checked labels that are wrong.
+    # The interval is for the labels that were fitted, in which the checked labels are right. Add
+    # the given labels that the check found wrong.
     n_fitted, n_labels = np.count_nonzero(true != NO_LABEL), np.count_nonzero(labels.labelled)
     n_wrong = np.count_nonzero(checked.wrong)
     low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
@@ -214,7 +220,7 @@ def _judge_unseen(
 def _issues_of(
     verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any], ids: RowIds, **about: Any
 ) -> LabelIssues:
-    """Return a verdict as `LabelIssues`, which takes 26 bytes per row."""
+    """Return a verdict as `LabelIssues`, which take 26 bytes per row."""
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=(1 - verdict.doubt).astype(np.float32),
@@ -223,7 +229,8 @@ def _issues_of(
         second=verdict.second,
         confidence=verdict.confidence.astype(np.float32),
         second_confidence=verdict.runner_up.astype(np.float32),
-        # If the features explain nothing, no suggestion is applied without a review.
+        # If the features do not predict the labels, all rows are undecided, so that no suggestion
+        # is applied without a review.
         is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
         classes=classes,
         noise_rate=verdict.share,
@@ -251,22 +258,22 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
 def _check_request(
     X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None, groups: Any
 ) -> None:
-    """Raise if two arguments exclude each other, or if an argument needs one that is missing."""
+    """Raise if two arguments exclude each other, or if an argument needs another one."""
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities are both given", "pass one of them.")
     if classes is not None and probabilities is None:
         problem = "names the columns of probabilities, which are not given"
-        raise ArgumentError("classes", problem, "pass both or none.")
+        raise ArgumentError("classes", problem, "pass probabilities too, or leave classes out.")
     if groups is not None and probabilities is not None:
         problem = "has no effect on probabilities, which were computed before"
-        advice = "leave it out, and predict each row by a model that was not trained on its group."
+        advice = "leave groups out, and predict each row by a model not trained on its group."
         raise ArgumentError("groups", problem, advice)
     if X is None and probabilities is None:
         raise ArgumentError("", "X is None", "pass features or probabilities.")
     if is_dask(X) and not (probe is None and probabilities is None):
         name = "probabilities" if probe is None else "probe"
         problem = f"{name} is given, and X is in chunks of Dask"
-        raise ArgumentError("", problem, "leave it out, or pass X as an array.")
+        raise ArgumentError("", problem, f"leave {name} out, or pass X as an array.")
 
 
 def _check_indexes(**given: Any) -> None:
@@ -277,15 +284,15 @@ def _check_indexes(**given: Any) -> None:
             check_same_index(name, given[name], owner, pandas_index(given[owner]))
 
 
-# Messages: limits of the result, and rows that are not counted ------------------------------------
+# Messages on limits of the result, and on rows that are not counted -------------------------------
 
 
 def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
     """Return warnings if no label is flagged, or if flagged labels are uncertain."""
     if not verdict.learnt:
-        nothing = "The features explain these labels no better than the class frequencies alone"
-        trust = "do not trust these verdicts, none is corrected automatically"
-        return [f"{nothing}: {trust}. Other features may help; see forecast."]
+        nothing = "The features predict these labels no better than the class frequencies alone"
+        trust = "Do not trust the results of single rows. No label is corrected automatically"
+        return [f"{nothing}. {trust}. Try other features, and test them with forecast."]
     if precision is not None and not flagged.any():
         reason = "no row has a more probable class than its label"
         if verdict.eligible.any():
@@ -297,17 +304,17 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
         notes.append(WHY_ZERO)
     if flagged.any() and not (verdict.doubt[flagged] > LIKELY_WRONG).any():
         unsure = "All flagged labels are more likely right than wrong"
-        notes.append(f"{unsure}: none is corrected automatically.")
+        notes.append(f"{unsure}, so none of them is corrected automatically.")
     return notes
 
 
 def leak_notes(
     X: Matrix, labels: Labels, names: Sequence[Any], *, most_rows: int = 200
 ) -> list[str]:
-    """Return a message if a column of X has one value per class, so that it may be the label.
+    """Return a message if a column of X has one value per class, so that it is perhaps the label.
 
-    At most `most_rows` rows are read. A class with one row among them is ignored. A sparse X is not
-    checked.
+    At most `most_rows` rows are read. Classes with only one of these rows are ignored. A sparse X
+    is not checked.
     """
     labelled = np.flatnonzero(labels.labelled)
     n_rows = min(most_rows, len(labelled))
@@ -327,57 +334,58 @@ def leak_notes(
     if not columns:
         return []
     listed = first_few([str(names[column]) if len(names) else column for column in columns])
-    advice = "If they contain the labels, leave them out of X: they hide every label error."
+    advice = "If they contain the labels, remove these features from X: they hide all label errors."
     return [f"Features with one value for each label: {listed}. {advice}"]
 
 
 def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) -> list[str]:
-    """Return messages on rows without a label, copies, and classes with a single label."""
+    """Return messages on rows without a label, copies, and classes with only one labelled row."""
     notes, unlabelled, label = [], ~labels.labelled, "label"
     if checked is not None:
         unlabelled[checked.rows[checked.labels != NO_LABEL]] = False
         label = "given or checked label"
     if n_unlabelled := np.count_nonzero(unlabelled):
-        notes.append(f"Rows without a {label}: {n_unlabelled}. They are predicted and not counted.")
+        counts = "They are predicted, but not counted as right or wrong."
+        notes.append(f"Rows without a {label}: {n_unlabelled}. {counts}")
     if verdict.n_copies:
         copies = f"Copies and near-duplicates: {counted(verdict.n_copies, 'row')}."
-        notes.append(f"{copies} Each is judged by a fit without its copies.")
+        notes.append(f"{copies} Each row is judged by a fit without its copies.")
     if verdict.n_split:
         notes.append(
             f"Copies and near-duplicates: {counted(verdict.n_split, 'row')} with a copy in another "
-            "fold, because the groups or folds that you passed separate them."
+            "fold, because the groups or folds that you passed separate copies."
         )
     if single := labels.classes[labels.sizes == 1].tolist():
         notes.append(
-            f"Classes with one label only: {len(single)} ({first_few(single)}). Their labels are "
-            "never flagged, because no other row shows what these classes look like."
+            f"Classes with only one labelled row: {len(single)} ({first_few(single)}). Their "
+            "labels are never flagged, because no other row shows what these classes look like."
         )
     return notes
 
 
 def id_notes(ids: RowIds) -> list[str]:
-    """Return a note if an index gives several rows the same name."""
+    """Return a note if a pandas index gives several rows the same name."""
     if not ids.are_index or ids.values.is_unique:
         return []
     repeated = first_few(ids.values[ids.values.duplicated()].unique().tolist())
-    problem = "a join on it multiplies rows, and no report can be written"
-    advice = "Call reset_index(drop=True) on the data first, or pass ids."
-    return [
-        f"Several rows have the same name: the index repeats {repeated}, so {problem}. {advice}"
-    ]
+    problem = "A join on this index multiplies rows, and no report can be written."
+    advice = "Call reset_index(drop=True) on the data before the audit, or pass ids."
+    same = f"Several rows have the same name, because the index repeats {repeated}."
+    return [f"{same} {problem} {advice}"]
 
 
-# The classes that an audit can suggest: those of the labels, and those that only the probe has ----
+# Classes that an audit can suggest: classes of the labels, and classes that only the probe has ----
 
 
 def offered_classes(
     labels: Labels, known: NDArray[Any], *, in_order: bool
 ) -> tuple[NDArray[Any], IntArray]:
-    """Return the classes to choose from, and the positions of the classes `known` among them.
+    """Return the classes to choose from, and the positions in them of the classes `known`.
 
     `known` are the classes of the probe. Classes are compared as text and named as in the labels.
-    If `in_order`, the result lists the classes of the labels, even without rows, then the classes
-    that only the probe has. Otherwise, it lists the classes of the probe, in their order.
+    If `in_order` is True, the result has all classes of the labels, also those without rows, and
+    then the classes that only the probe has. Otherwise, it has the classes of the probe, in their
+    order.
     """
     of_labels = {as_text(label): label for label in labels.classes.tolist()}
     is_text = all(isinstance(label, str) for label in of_labels.values())
@@ -385,7 +393,7 @@ def offered_classes(
     named = {text: text if is_text else label for text, label in of_probe.items()} | of_labels
     texts = list(dict.fromkeys([*of_labels, *of_probe] if in_order else of_probe))
     names = [named[text] for text in texts]
-    # Equal arrays keep their type. Numbers mixed with text stay numbers.
+    # If the names equal one of the arrays, its type is kept. Numbers mixed with text stay numbers.
     same = [array for array in (labels.classes, known) if names == array.tolist()]
     of_one_type = len({type(name) for name in names}) == 1 and not is_text
     offered = same[0] if same else np.array(names, dtype=None if of_one_type else object)
@@ -402,7 +410,7 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
         indexes = [index for index in map(pandas_index, (X, y)) if index is not None]
         if not indexes:
             return RowIds.by_position(n_rows)
-        # Prefer an index with names over a plain range.
+        # Prefer an index with names to an index that only counts the rows.
         index = min(indexes, key=counts_up)
         return RowIds(index, COLUMN, str(index.name or "index"))
     if not isinstance(given, RowIds):

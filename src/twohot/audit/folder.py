@@ -6,16 +6,17 @@
     corrected.csv   id, item, label: labels with the suggestions that need no review
     summary.json    the numbers of the report, its name, and the sha256 of the given labels
 
-Every file is written atomically. summary.json is written last and names the report. The name of the
-report is a digest of issues.csv, so that a mixture of the files of two audits is detected.
+Every file is written atomically. summary.json is written last and contains the name of the report.
+This name is a digest of the rows in issues.csv, so that files of two different audits in one folder
+are detected.
 
 If the data is larger than memory, the folder has other files, written in this order:
 
     issues.parquet/  report.html  summary.json
 
 issues.parquet is a folder with one Parquet file, or *part*, for each file of the data. The report
-has only the most suspicious of the flagged rows. An interrupted audit continues after the parts
-that exist.
+has only the most suspicious of the flagged rows. An interrupted audit continues with the parts that
+are missing.
 """
 
 import os
@@ -51,9 +52,9 @@ from twohot.tables import (
 
 FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
-# A folder that replaces issues.csv if the data is larger than memory.
+# A folder that is written instead of issues.csv if the data is larger than memory.
 ISSUE_PARTS = "issues.parquet"
-# This file exists until an audit is finished. An interrupted audit may be replaced without `force`.
+# This file exists until an audit is finished. If it exists, files are replaced without `force`.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
 # Required fields of summary.json, and their types.
@@ -63,7 +64,7 @@ FIELD_TYPES = {
     "has_items": bool,
     "spellings": dict,
 }
-# Optional fields of a summary: version 0.1 wrote no spellings.
+# Optional fields of a summary, and their default values. Version 0.1 wrote no spellings.
 ABSENT: dict[str, Any] = {"issues": "", "noise_rate": None, "spellings": {}}
 
 
@@ -78,9 +79,9 @@ def write_audit_folder(
 ) -> str:
     """Write the folder of an audit whose rows are in memory; return the name of the report.
 
-    `force` replaces the files of an earlier audit. `spreadsheet_safe` protects CSV cells that a
-    spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit` of
-    `write_review`.
+    If `force` is True, the files of an earlier audit are replaced. If `spreadsheet_safe` is True,
+    CSV cells that a spreadsheet would run as a formula are protected. `pictures` are the arguments
+    `image_root` and `embed_limit` of `write_review`.
     """
     target = Path(folder)
     check_audit_folder(target, force=force)
@@ -97,7 +98,7 @@ def write_audit_folder(
 
 
 def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, force: bool) -> None:
-    """Raise if an audit cannot be written to a folder, or would replace one of its inputs."""
+    """Raise if an audit cannot be written to `folder`, or would replace one of the `inputs`."""
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
     written = [(folder / name).resolve() for name in (*FILES, ISSUE_PARTS)]
@@ -107,10 +108,10 @@ def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, forc
             raise ArgumentError("", problem, "choose another folder.")
     present = [name for name in FILES if (folder / name).exists()]
     for name in present:
-        final_path(folder / name)  # raises if it cannot be replaced by a file
+        final_path(folder / name)  # raises if the path cannot be replaced by a file
     if present and not force and not (folder / UNFINISHED).exists():
         problem = f"{folder} already holds {', '.join(present)}"
-        advice = "choose another folder, or replace them by {force}."
+        advice = "choose another folder, or pass {force} to replace these files."
         raise FileThereError("", problem, advice, force=True)
     check_writable(folder, {"output": folder})
 
@@ -133,7 +134,7 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
 
 
 def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
-    """Raise if `begin_audit_parts` would raise, but change no file."""
+    """Raise the errors that `begin_audit_parts` would raise, but change no file."""
     check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 
@@ -154,12 +155,12 @@ def write_parts_report(
 ) -> str:
     """Write the report and the summary of an audit in parts; return the name of the report.
 
-    The checkpoint of the fit is removed before the audit counts as finished.
+    The `checkpoint` of the fit is removed before the audit is marked as finished.
     """
     report = write_review(folder / "report.html", rows, summary, **pictures)
     fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
     write_json(folder / "summary.json", json_safe(fields))
-    checkpoint.unlink(missing_ok=True)  # audits of few rows write no checkpoint
+    checkpoint.unlink(missing_ok=True)  # an audit of few rows writes no checkpoint
     (folder / UNFINISHED).unlink()
     return report
 
@@ -195,11 +196,11 @@ def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dic
 def read_summary(path: Path) -> dict[str, Any]:
     """Return the fields of summary.json; raise if the file is damaged.
 
-    If the full table is in parts, the field `issues` is its folder.
+    If the table of all rows is in parts, the field `issues` is the name of their folder.
     """
     if not path.exists():
-        advice = "pass the folder that `twohot audit` wrote (--audit)."
-        raise FileNotFoundError(f"{path} is not there: {advice}")
+        advice = "pass the folder that `twohot audit` wrote, as --audit."
+        raise FileNotFoundError(f"{path} does not exist: {advice}")
     check_regular(path)
     try:
         written = parse_json(path.read_text(encoding="utf-8"))
@@ -207,15 +208,16 @@ def read_summary(path: Path) -> dict[str, Any]:
         fields = {**ABSENT, **written}
         for name, kind in FIELD_TYPES.items():
             if not isinstance(fields[name], kind):
-                raise ArgumentError({name: fields[name]}, "is not as it was written")
+                raise ArgumentError({name: fields[name]}, "has a type that twohot does not write")
         check_names("classes", fields["classes"])
         check_choice("id_kind", fields["id_kind"], ID_KINDS)
         if bool(fields["id_column"]) != (fields["id_kind"] == COLUMN):
-            raise ArgumentError({"id_column": fields["id_column"]}, "is not as it was written")
+            named = {"id_column": fields["id_column"], "id_kind": fields["id_kind"]}
+            raise ArgumentError(named, "contradict each other")
     except (ValueError, LookupError, TypeError) as error:
         problem = f"{path} is not the summary of an audit ({cause_of(error)})"
         raise ValueError(f"{problem}: run the audit again.") from error
     if version != FORMAT_VERSION:
-        other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
+        other = f"format_version {version!r}, but this version of twohot reads {FORMAT_VERSION}"
         raise ValueError(f"{path} has {other}: run the audit again.")
     return fields

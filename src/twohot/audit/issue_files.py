@@ -1,6 +1,6 @@
-"""Tables of an audit: results and labels with one line per row of the data, and findings.
+"""Tables of an audit: results and labels, with one line per row of the data, and findings.
 
-A table is a CSV file. The results of data larger than memory are a folder of Parquet files.
+A table is a CSV file. If the data is larger than memory, the results are a folder of Parquet files.
 """
 
 import hashlib
@@ -42,7 +42,8 @@ ISSUE_COLUMNS = {
     "is_undecided": ("is_undecided", "flag"),
 }
 LABEL_COLUMNS = ("id", "item", "label")
-# Rows of one group are copies of each other; `other_id` is a copy, if possible with another label.
+# Rows with the same number in `group` are copies of each other. `other_id` is one of the copies, if
+# possible a copy with another label.
 FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label", "score")
 
 # CSV files: numbers are written with all digits, missing values as empty cells --------------------
@@ -51,8 +52,8 @@ FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label",
 def audit_tables(
     rows: ReviewRows, summary: ReviewSummary
 ) -> dict[str, tuple[Collection[str], Iterator[tuple[str, ...]]]]:
-    """Return the columns and the lines of the tables of an audit, by file name."""
-    # Apply the suggestions that need no review. Rows without a label stay unlabelled.
+    """Return the columns and the lines of each table of an audit, by file name."""
+    # In corrected.csv, apply the suggestions that need no review. Rows without a label stay so.
     taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
     corrected = np.where(taken, rows.suggested_labels, rows.given_labels)
     return {
@@ -77,7 +78,7 @@ def write_reviewed(
 ) -> None:
     """Write the labels after a review, and a column of notes if there are notes.
 
-    An excluded row is written without a label, or omitted if `drop_excluded`.
+    An excluded row is written without a label. If `drop_excluded` is True, it is omitted.
     """
     notes, rows = applied.notes, replace(rows, classes=applied.classes)
     lines = (
@@ -155,7 +156,7 @@ def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
 def _review_rows(
     fields: Mapping[str, Any], *, ids: Any, items: Any = None, **columns: Any
 ) -> ReviewRows:
-    """Return `ReviewRows` with these columns; the other values are those of a summary."""
+    """Return `ReviewRows` with these columns; the other values are `fields` of summary.json."""
     return ReviewRows(
         classes=tuple(fields["classes"]),
         ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
@@ -166,7 +167,7 @@ def _review_rows(
     )
 
 
-# Parquet files: the columns id, item (if known), and those of `LabelIssues` -----------------------
+# Parquet files, with the columns id, item (if known), and the columns of `LabelIssues` ------------
 
 
 def write_issue_parts(
@@ -179,11 +180,12 @@ def write_issue_parts(
 ) -> None:
     """Write the parts that are missing as Parquet files; call `done` after every file.
 
-    `bounds` (n_parts + 1,) has the first row of every part, then the number of rows. If given,
-    `items` are one more column.
+    `bounds` (n_parts + 1,) has the first row of every part, and at the end the number of rows. If
+    `items` are given, each file has a column with them.
     """
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    # Labels are taken from the classes, so that a file without any label has the same schema.
+    # Labels are taken from the array of classes, so that all files have the same schema, also a
+    # file without any label.
     classes = arrow.array(issues.classes.tolist())
     for number in folder.missing():
         first, end = bounds[number : number + 2].tolist()
@@ -208,7 +210,7 @@ def labels_digest(labels: Labels) -> str:
 
 
 def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
-    """Return all rows of an audit in parts; `fields` are the fields of summary.json."""
+    """Return all rows of an audit that is stored in parts; `fields` are those of summary.json."""
     files = open_files([folder])
     try:
         rows = _review_rows(fields, report=fields["report"], **dict(_part_columns(files, fields)))
@@ -223,7 +225,7 @@ def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
 
 
 def _part_columns(files: ParquetFiles, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield pairs of a field of `ReviewRows` and its column of all parts."""
+    """Yield for each field of `ReviewRows` its name and its column, joined from all parts."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     compute = load_extra("pyarrow.compute", "parquet", "Parquet files")
     for name, (field, kind) in ISSUE_COLUMNS.items():

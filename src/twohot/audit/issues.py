@@ -1,4 +1,8 @@
-"""`LabelIssues`: the result of an audit, with one verdict per row."""
+"""`LabelIssues`: the result of an audit of labels, with one entry per row of the data.
+
+A row is *flagged* if its given label is suspicious. The *suggestion* for a row is its most probable
+class. A flagged row is a *close call*, or undecided, if two classes are similarly probable.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,8 +53,8 @@ ROW_FIELDS = (
     *("confidence", "second_confidence", "is_undecided"),
 )
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
-SHOWN = 10  # rows of the printed table
-# The next step that a page shows if there is no audit folder.
+SHOWN = 10  # maximum number of rows in the printed table
+# The next step that a page shows if the page was not written into the folder of an audit.
 APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
 
@@ -58,10 +62,11 @@ APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 class LabelIssues:
     """The result of an audit, with one entry per row of the data, in the same order.
 
-    `issues["label_quality"]` is a column. `issues[:5]` and `issues[mask]` select rows; `noise_rate`
-    and `corruption` of the selection still describe all rows. `issues.rows` are the positions of
-    the flagged rows. `issues.to_pandas()` and `issues.to_polars()` return data frames; the pandas
-    frame has the index of the data. A loop over `issues` yields one dict per row.
+    `issues["label_quality"]` is a column. `issues[:5]` and `issues[mask]` select rows. The
+    `noise_rate`, `noise_interval` and `corruption` of such a selection still describe all rows.
+    `issues.rows` are the positions of the flagged rows. `issues.to_pandas()` and
+    `issues.to_polars()` return data frames; the pandas frame has the index of the data. A loop over
+    `issues` yields one dict per row.
 
     The fields `given`, `predicted` and `second` have labels as positions in `classes`; the columns
     `given_label`, `predicted_label` and `second_label` have the names. `corruption[k, l]` is the
@@ -69,17 +74,19 @@ class LabelIssues:
     transpose of cleanlab's noise matrix.
     """
 
-    is_label_issue: NDArray[np.bool_]  # (n_rows,), the row is flagged: its label is suspicious
+    is_label_issue: NDArray[np.bool_]  # (n_rows,), whether the row is flagged
     label_quality: FloatArray  # (n_rows,), probability that the label is right; NaN: no label
     given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL: no label
     predicted: IntArray  # (n_rows,), the most probable class: the suggestion
     second: IntArray  # (n_rows,), the second most probable class
     confidence: FloatArray  # (n_rows,), probability of the suggestion
-    second_confidence: FloatArray  # (n_rows,), probability of the second class
-    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call: two classes are similarly probable
-    classes: NDArray[Any]  # (n_classes,), classes that may be suggested or chosen
+    second_confidence: FloatArray  # (n_rows,), probability of the class `second`
+    is_undecided: NDArray[np.bool_]  # (n_rows,), whether two classes are similarly probable
+    classes: NDArray[Any]  # (n_classes,), classes that can be suggested
     noise_rate: float  # estimated fraction of wrong labels: mean of probability_wrong
-    noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
+    # Lower and upper bound of the fraction of wrong labels, widened by two standard errors; (0, 1):
+    # the features do not predict the labels
+    noise_interval: tuple[float, float]
     # (n_classes, n_classes), row true class, column given label; CSR above 2,000 classes
     corruption: Matrix
     ids: RowIds  # (n_rows,), ids of the rows in your data
@@ -124,24 +131,27 @@ class LabelIssues:
         return flagged[np.argsort(self.label_quality[flagged], kind="stable")]
 
     def share_in_words(self) -> str:
-        """Return the estimated share of wrong labels, and its interval, as text."""
+        """Return the estimated fraction of wrong labels, and its interval, as text."""
         least, most = self.noise_interval
         if (least, most) == (0, 1):
-            return "the share of wrong ones cannot be estimated from these features"
-        return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
+            return "the fraction of wrong labels cannot be estimated from these features"
+        between = f"between {least:.1%} and {most:.1%}, including two standard errors"
+        return f"about {self.noise_rate:.1%} are wrong ({between})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
     ) -> NDArray[Any]:
-        """Return the labels, with flagged labels that are likely wrong replaced by the suggestion.
+        """Return the labels after automatic corrections.
+
+        A flagged label is replaced by the suggestion if it is more likely wrong than right and the
+        row is no close call.
 
         Parameters
         ----------
         undecided : bool
-            Replace all flagged labels. By default, close calls and labels that are more likely
-            right than wrong stay as they are.
+            If True, all flagged labels are replaced.
         unlabelled : bool
-            Also give rows without a label their suggestion. By default they get None.
+            If True, rows without a label get their suggestion. By default they get None.
 
         Returns
         -------
@@ -222,15 +232,16 @@ class LabelIssues:
             The text or the image path of every row, shown in the page. Paths are relative to the
             current folder. A pandas series, and a pandas X, must have the index of the data.
         X : array, memory map, sparse matrix or data frame, optional
-            The audited features. With them, the page shows nearest rows, near-duplicates,
+            The audited features. If you pass X, the page also shows nearest rows, near-duplicates,
             outliers, correlations of the classes, and a map of all rows.
         groups : array, list or series of shape (n_rows,), optional
-            A group per row, such as its annotator. The page lists the groups with the largest
-            share of wrong labels, and can colour the map by group.
+            The group of each row, such as its annotator. The page lists the groups with the largest
+            fraction of wrong labels, and can colour the map by group.
         title : str
             Title of the page.
         map : {"pca", "umap"} or None, default="pca"
-            Method that maps X to two dimensions; None for no map. UMAP needs `twohot[umap]`.
+            Method that maps X to two dimensions; None for no map. To use "umap", install
+            `twohot[umap]`.
 
         Returns
         -------
@@ -273,15 +284,16 @@ class LabelIssues:
         Parameters
         ----------
         texts, images, X, groups, title, map
-            As for `report`. The widget shows images of the 2,000 most suspicious rows.
+            As for `report`. The widget shows only the images of the 2,000 most suspicious rows.
         height : int
             Height of the widget, in pixels.
 
         Returns
         -------
         ReviewWidget
-            Put it in the last line of a cell. `issues.apply(review.decisions)` returns the labels
-            after the decisions made so far. The widget needs the extra `notebook`.
+            To show the widget, write it in the last line of a cell. If it is named `review`,
+            `issues.apply(review.decisions)` returns the labels after the decisions made so far. To
+            use the widget, install `twohot[notebook]`.
 
         Examples
         --------
@@ -338,9 +350,9 @@ class LabelIssues:
         for column in ("given_label", "suggested_label"):
             if any(getattr(decision, column) is None for decision in decisions):
                 problem = f"{name} has no column {column}, which is needed to check the rows"
-                raise ValueError(f"{problem}: export the decisions again from their page.")
-        # Check the labels in each line, which the reviewer saw. Do not check the report's name,
-        # which depends on the texts of the page.
+                raise ValueError(f"{problem}: export the decisions again from the review page.")
+        # The labels in each decision are checked, because the reviewer saw them. The name of the
+        # report is not checked, because it depends on the texts in the page.
         report = rows.report_id()
         applied = apply_decisions(rows, [replace(made, report=report) for made in decisions])
         new = applied.classes[len(rows.classes) :]
@@ -356,10 +368,11 @@ class LabelIssues:
         Parameters
         ----------
         fdr : float
-            Allowed fraction of right labels in the list, on average over draws: the false discovery
-            rate.
+            The false discovery rate: largest fraction of right labels in the list, on average over
+            random draws.
         n_checked : int, optional
-            Number of rows to draw. By default, enough to certify most of the flagged labels.
+            Number of rows to draw. By default, enough rows for a list of about all flagged labels,
+            if most flagged labels are wrong.
         seed : int
             Seed of the draw. Draw once: a second draw voids the guarantee of both draws.
 
@@ -382,16 +395,16 @@ class LabelIssues:
             Verdicts on all drawn rows. A verdict is "right", "wrong", "unsure" or the true label.
             Pass a mapping from row id to verdict; a pandas series of verdicts with the ids as
             index; a file or frame with the columns `id` and `verdict`; a frame with the columns
-            `id` and `label` or `true_label`; or the decisions of a review. "unsure" counts as
-            right. `issues.ids[row]` is the id of the row at position `row`.
+            `id` and `label` or `true_label`; or the decisions of a review. The verdict "unsure"
+            counts as right. `issues.ids[row]` is the id of the row at position `row`.
         fdr, n_checked, seed
-            The same values as for `draw_check`.
+            The values that you passed to `draw_check`.
 
         Returns
         -------
         GuaranteedList
-            `issues[listed.rows]` are the listed rows, most suspicious first. If the list is empty,
-            its text explains why.
+            If it is named `listed`, `issues[listed.rows]` are the listed rows, most suspicious
+            first. `print(listed)` shows the guarantee, or why the list is empty.
 
         Examples
         --------
@@ -412,11 +425,12 @@ class LabelIssues:
         return certify_list(draw, words == "wrong", fdr)
 
     def answer(self) -> str:
-        """Return one sentence that says how many labels are wrong and how many are flagged."""
+        """Return one sentence on the fraction of wrong labels and the number of flagged labels."""
         n_labels = np.count_nonzero(self.given != NO_LABEL)
         n_close = np.count_nonzero(self.is_label_issue & self.is_undecided)
-        close = f", {n_close:,} of them close calls" * bool(n_close)
-        return f"Of {n_labels:,} labels, {self.share_in_words()}; {self.n_issues:,} flagged{close}."
+        close = f", {n_close:,} of them as close calls" * bool(n_close)
+        flags = f"The audit flags {self.n_issues:,} labels{close}."
+        return f"Of {n_labels:,} labels, {self.share_in_words()}. {flags}"
 
     def _shown(self) -> list[tuple[str, ...]]:
         """Return the cells of the most suspicious rows as text."""
@@ -437,16 +451,18 @@ class LabelIssues:
         """Return the answer, the most suspicious rows and the number of messages as HTML."""
         shown, more = self._shown(), []
         if self.n_issues > len(shown):
-            more.append(f"The {len(shown)} most suspicious rows; issues.review() shows all.")
+            few = f"The table has the {len(shown)} most suspicious rows"
+            more.append(f"{few}; issues.review() shows all flagged rows.")
         if self.messages:
-            more.append(f"{counted(len(self.messages), 'note')} in issues.messages.")
+            notes = counted(len(self.messages), "note")
+            more.append(f"The result has {notes}: see issues.messages.")
         return notebook_table(self.answer(), HEADINGS, shown, more)
 
 
 def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
     """Return which rows get their suggested label without a review.
 
-    They are flagged, no close calls, and more likely wrong than right.
+    These rows are flagged, are no close calls, and have a label more likely wrong than right.
     """
     # The quality of a row without a label is NaN, which compares as False.
     return np.asarray(flagged & ~undecided & (label_quality < 1 - LIKELY_WRONG))
@@ -461,7 +477,7 @@ def pandas_labels(labels: Labels) -> Any:
 
 
 def _with_new(classes: NDArray[Any], new: Sequence[str]) -> NDArray[Any]:
-    """Return the classes followed by new classes, as numbers if every name is a number."""
+    """Return the classes followed by new classes, as integers if all names are integers."""
     if not new:
         return classes
     if classes.dtype.kind in "iu" and all(WHOLE_NUMBER.fullmatch(name) for name in new):
@@ -475,7 +491,7 @@ def rows_of_issues(
     item_kind: str = "",
     spellings: Mapping[str, str] | None = None,
 ) -> ReviewRows:
-    """Return the rows of a review; `items` are their texts or image paths."""
+    """Return the result as the rows of a review; `items` are their texts or image paths."""
     return ReviewRows(
         classes=tuple(as_text(name) for name in issues.classes.tolist()),
         ids=issues.ids,
@@ -494,6 +510,6 @@ def rows_of_issues(
 
 
 def check_rows_of_issues(name: str, data: Any, issues: LabelIssues) -> None:
-    """Raise if a pandas argument has another index than the audited data."""
+    """Raise if `data` is from pandas and has another index than the audited data."""
     index = issues.ids.values if issues.ids.are_index else None
     check_same_index(name, data, "issues.to_pandas()", index)

@@ -40,14 +40,15 @@ from twohot.review import (
 from twohot.rows import column_here
 from twohot.tables import FeatureTable
 
-# Above this many classes, matrices of all pairs of classes are left out.
+# If there are more classes, matrices of all pairs of classes are left out.
 MOST_CLASSES = 400
-# Number of flagged rows for which the page shows nearest rows: more than a person reviews in a day,
-# and few enough for a small page.
+# Maximum number of flagged rows for which the page shows nearest rows. It is more than a person
+# reviews in a day, and keeps the page small.
 EXPLAINED_ROWS = 2000
-# Number of labels or groups that the page lists, those with the largest shares of wrong labels.
+# Maximum number of labels, and of groups, that the page lists. It lists those with the largest
+# fractions of wrong labels.
 MOST_LISTED = 8
-# The entry in the details of a page that says how well labels are predicted.
+# Name of the entry in the details of a page that says how well labels are predicted.
 MODEL = "label model"
 
 
@@ -69,26 +70,27 @@ def review_summary(
 ) -> ReviewSummary:
     """Return the summary of a review; if X is None, omit everything that needs features.
 
-    `details` are shown in addition to the version of twohot and the accuracy of the label model.
-    `groups` has a group per row, such as the annotator. If `issues` has only a selection of the
-    rows, `counts` has the numbers of all rows. `map_method` is "pca", "umap", or None for no map.
+    `details` are shown after the version of twohot and the fraction of held-out labels that the
+    label model predicts. `groups` has the group of each row, such as its annotator. If `issues` has
+    only a selection of the rows, pass the `counts` of all rows. `map_method` is "pca", "umap", or
+    None for no map.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     has_matrices, messages = len(issues.classes) <= MOST_CLASSES, [*issues.messages]
     if counts is not None:
         messages.append(
-            f"The report has the {len(issues):,} most suspicious of the flagged rows, without "
-            "nearest rows and without a map, because the data have so many rows."
+            f"The report has the {len(issues):,} most suspicious of the flagged rows. It has no "
+            "nearest rows and no map, because the data have too many rows."
         )
     if not has_matrices:
         table = "issues.csv" if counts is None else counts.full_table
         messages.append(
             f"Matrices of {len(issues.classes):,} classes are left out of the report and "
-            f"summary.json: see {table} for confused labels."
+            f"summary.json, because they are too large: see {table} for confused labels."
         )
     about: dict[str, Any] = {"details": {"twohot": twohot.__version__}}
     if choice is not None:
-        share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%}"
+        share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%} (standard error)"
         labels = "given or checked labels" if issues.n_checked else "given labels"
         about["details"][MODEL] = f"predicts {share} of {choice.n_rows:,} held-out {labels}"
         about["methods"] = _methods(choice)
@@ -121,7 +123,7 @@ def review_summary(
 
 
 def row_counts(issues: LabelIssues) -> RowCounts:
-    """Return the numbers of all, unlabelled, flagged and undecided rows, and of rows by class."""
+    """Return the number of all, unlabelled, flagged and undecided rows, and of rows per class."""
     labels = Labels(issues.given, issues.classes)
     return RowCounts(
         n_rows=len(issues),
@@ -135,10 +137,11 @@ def row_counts(issues: LabelIssues) -> RowCounts:
 def _correlation(
     rows: AuditedRows, issues: LabelIssues
 ) -> tuple[FloatArray | None, IntArray | None]:
-    """Return the correlation matrix of the corrected classes, and an order by similarity.
+    """Return the correlation matrix of the classes by corrected labels, and an order of classes.
 
-    A class with fewer than two rows has NaN in the matrix and comes last in the order. If fewer
-    than three classes have two rows, both are None.
+    Similar classes are neighbours in the order. A class with fewer than two rows has NaN in the
+    matrix and comes last in the order. If fewer than three classes have two rows, the matrix and
+    the order are None.
     """
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
@@ -148,7 +151,7 @@ def _correlation(
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
     shown = Labels(place[labels.codes], np.arange(len(known)))
     preparation = rows.preparation
-    if not shown.labelled.all():  # the mean omits rows that are alone in their class
+    if not shown.labelled.all():  # centre by the mean of the rows in `shown` only
         preparation = center_labelled(rows.X, shown, rows.n_threads)
     means = correlate(rows.X, shown, preparation, rows.n_threads).means
     matrix = np.full((n_classes, n_classes), np.nan)
@@ -160,11 +163,11 @@ def _correlation(
 def label_evidence(
     rows: AuditedRows, issues: LabelIssues, *, n_rows: int = EXPLAINED_ROWS
 ) -> Evidence:
-    """Return the nearest rows of the `n_rows` most suspicious rows, in two classes.
+    """Return the nearest rows of the `n_rows` most suspicious rows, within two classes.
 
-    The classes are the suggested and the given label of the suspicious row. The nearest rows have
-    the largest cosines of prepared features. Flagged rows are left out, because their labels may be
-    wrong.
+    The two classes are the suggested and the given label of the suspicious row. The nearest rows
+    have the largest cosine similarity, after rows are centred and scaled to unit norm. Flagged rows
+    are not used as nearest rows, because their labels are suspicious.
     """
     suspicious = issues.rows[:n_rows]
     classes = np.stack([issues.predicted[suspicious], issues.given[suspicious]], axis=1)
@@ -176,7 +179,7 @@ def label_evidence(
     alike = np.full(nearest.shape, np.nan)
     for place, cosines in enumerate(products_at(rows.open(), suspicious)):
         for column, k in enumerate(classes[place].tolist()):
-            # If cosines are equal, the earlier row comes first.
+            # A stable sort: of rows with equal cosines, the earlier row comes first.
             first = members[k][np.argsort(-cosines[members[k]], kind="stable")[:FEW]]
             nearest[place, column, : len(first)] = first
             alike[place, column, : len(first)] = cosines[first]
@@ -185,7 +188,7 @@ def label_evidence(
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
-    """Return the label model, then the best candidate of every other method, by agreement."""
+    """Return the label model, then the best candidate of each method, sorted by agreement."""
     model = Method(MODEL, choice.agreement, choice.agreement_error, chosen=True, method=MODEL)
     return model, *(
         Method(entry.name, entry.agreement, entry.agreement_error, method=entry.method)
@@ -194,7 +197,7 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
 
 
 def _choice_curve(choice: Choice, methods: Sequence[Method]) -> ChoiceCurve:
-    """Return a curve over the ridge for every kind of candidate, and a level for other methods."""
+    """Return the agreement as curves over the ridge, and as one value for methods without one."""
     kinds: dict[str, list[Tried]] = {}
     for entry in choice.tried:
         if entry.ridge is not None:
@@ -213,16 +216,16 @@ def _choice_curve(choice: Choice, methods: Sequence[Method]) -> ChoiceCurve:
     return ChoiceCurve("ridge", curves, levels)
 
 
-# Where the wrong labels are -----------------------------------------------------------------------
+# Labels and groups with many wrong labels ---------------------------------------------------------
 
 
 def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
-    """Return the given labels with the largest shares of wrong labels."""
+    """Return the given labels with the largest fractions of wrong labels."""
     return _most_wrong(issues, Labels(issues.given, issues.classes))
 
 
 def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
-    """Return the groups with the largest shares of wrong labels; empty if `groups` is None."""
+    """Return the groups with the largest fractions of wrong labels; empty if `groups` is None."""
     if groups is None:
         return ()
     _check_column("groups", groups, issues)
@@ -230,10 +233,10 @@ def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
 
 
 def _most_wrong(issues: LabelIssues, groups: Labels) -> tuple[WrongShare, ...]:
-    """Return groups of rows, sorted by their share of wrong labels, largest first.
+    """Return at most MOST_LISTED groups of rows, sorted by their fraction of wrong labels.
 
-    The sort key is the Wilson lower bound of the share at one standard error. By the share itself,
-    small groups would come first by chance.
+    The largest fraction comes first. The sort key is the Wilson lower bound of the fraction, at one
+    standard error. If the fraction itself were the key, small groups would come first by chance.
     """
     known = (groups.codes != NO_LABEL) & (issues.given != NO_LABEL)
     codes, doubt = groups.codes[known], issues.probability_wrong[known]
@@ -250,7 +253,7 @@ def _most_wrong(issues: LabelIssues, groups: Labels) -> tuple[WrongShare, ...]:
     )
 
 
-# The review page, written from Python -------------------------------------------------------------
+# The review page of `LabelIssues.report` ----------------------------------------------------------
 
 
 def page_content(
@@ -285,6 +288,6 @@ def _check_column(name: str, column: Any, issues: LabelIssues) -> None:
         raise ArgumentError(name, f"has shape {tuple(shape)}", advice)
     if len(column) != len(issues):
         entries = counted(len(column), "entry", "entries")
-        problem = f"has {entries} and issues has {len(issues)} rows"
-        raise ArgumentError(name, problem, "pass one per row, in the same order.")
+        problem = f"has {entries}, but issues has {len(issues)} rows"
+        raise ArgumentError(name, problem, "pass one entry per row, in the same order.")
     check_rows_of_issues(name, column, issues)

@@ -1,50 +1,57 @@
-"""An upper bound on the labels that are still wrong, valid at every moment of a review.
+"""An upper bound on the number of labels that are still wrong, valid at every time of a review.
 
-A reviewer looks at rows one after another. Most rows are chosen, most suspicious first; others are
-drawn at random from all rows that are left. Only random rows bound how many wrong labels remain.
+A reviewer looks at rows one after another, and gives a *verdict* on the given label of each row:
+right, wrong or unsure. Most rows come from a *list* of all rows, most suspicious first. Other rows
+are drawn at random from all rows that were not reviewed yet. The bound uses only the random rows.
 
 Conventions
 -----------
-W of the N labels are wrong. At any moment, `left` rows have not been reviewed, and the reviewer has
-found `found` wrong labels. A *look* is the review of one row. A look is *chosen* if a rule that
-uses only past looks selected its row. A look is *random* if its row was drawn uniformly from all
-`left` rows. X = 1 if the label of the row is wrong, else 0.
+W of the N labels are wrong. At any time of the review, let `left` be the number of rows that were
+not reviewed yet, and `found` the number of wrong labels that the reviewer has found. A *look* is
+the review of one row. A look is *chosen* if a rule that uses only past looks selected its row. A
+look is *random* if its row was drawn uniformly from all rows that were not reviewed yet. X = 1 if
+the label of the row is wrong, else 0.
 
 Theorem 3 (remaining wrong labels)
 ----------------------------------
-For an integer w let μ(w) = (w - found) / left just before a random look, and
+For an integer w, a possible value of W, let μ(w) = (w - found) / left just before a random look,
+and
 
     L(w) = Π over random looks of μ(w)^X (1 - μ(w))^(1 - X),
     e(w) = Σ_k v_k L(w - g_k) / L(w)
 
 for fixed gaps g_k > 0 and weights v_k that sum to one. With probability at least 1 - α,
-e(W) < 1 / α at all times at once. Call w possible if e(w) < 1 / α so far, and let `best` be the
-largest possible w. Then at most best - found wrong labels remain, whenever the reviewer stops.
+e(W) < 1 / α during the whole review. Call w possible if e(w) was below 1 / α so far, and let `best`
+be the largest possible w. Then, with this probability, at most best - found wrong labels remain,
+whenever the reviewer stops.
 
-Proof. Let W = w. Then X = 1 has probability μ(w) at each random look, whatever was chosen before:
-chosen looks and their outcomes are functions of the past. So each factor of a ratio has
-conditional mean at most 1. It is less than 1 once w - g_k is impossible and has likelihood 0. So
-e(w) is a non-negative supermartingale that starts at 1. By Ville's inequality, it ever reaches
-1 / α with probability at most α. ∎
+Proof. Let W = w. Then X = 1 has probability μ(w) at each random look, whatever was chosen before,
+because chosen looks and their outcomes are functions of the past. So each random look multiplies
+L(w - g_k) / L(w) by a factor of conditional mean at most 1. (The mean is less than 1 if w - g_k is
+impossible, because its likelihood is then 0.) So e(w) is a non-negative supermartingale that starts
+at 1. By Ville's inequality, the probability that it ever reaches 1 / α is at most α. ∎
 
-A seeded permutation of all rows gives the random rows: take the next row that was not reviewed.
-Only the seed is stored.
+The random rows come from a permutation of all rows, which is computed from a seed. The next random
+row is the first row of the permutation that was not reviewed yet. So only the seed is stored.
 
 Theorem 4 (least number of looks)
 ---------------------------------
-Let a procedure be valid at level α. Apply it to T rows without wrong labels, and let it claim "at
-most b wrong labels remain" after s looks. Then
+A procedure is valid at level α if its claim is false with probability at most α, for any labels.
+Apply such a procedure to T rows without wrong labels, and let it claim "at most b wrong labels
+remain" after s looks. Then
 
     binom(T - s, b + 1) / binom(T, b + 1) ≤ α,   about s ≥ T (1 - α^(1 / (b + 1))).
 
-Proof. Make the labels of b + 1 random rows wrong. Unless the procedure looks at one of these rows,
-it makes the same claim, which is now false. ∎
+Proof. Make the labels of b + 1 random rows wrong. If the procedure looks at none of these rows, it
+makes the same claim, which is now false. The left side of the inequality is the probability that it
+looks at none of them. ∎
 
 Verdicts
 --------
-The theorems hold for the verdicts of the reviewer. A row without a clear verdict counts as a wrong
-label that remains. A verdict must depend on its row alone, so the review page shows neither which
-looks are random nor the scores. Each row that is shown must get a verdict before the next row.
+In the theorems, a label is wrong if the reviewer says so, or would say so. The verdict "unsure"
+counts as a wrong label that remains. The verdict on a row must not depend on other rows, so the
+review page shows neither the scores nor which looks are random. Each row must get a verdict before
+the next row is shown.
 """
 
 import math
@@ -70,34 +77,41 @@ from twohot.base import (
 
 Verdict = Literal["right", "wrong", "unsure"]  # verdicts on a given label
 
-# Gaps of theorem 3 as multiples of the target, with their weights. The total w - target gives the
-# strongest evidence against w; the gaps of 2 and 8 targets help while many wrong labels remain.
+# Gaps g_k of theorem 3 as multiples of the target, and their weights v_k. Near the target, the gap
+# of 1 target gives the strongest evidence against w. The gaps of 2 and 8 targets help while many
+# wrong labels remain.
 GAPS = np.array([1.0, 0.75, 0.5, 2.0, 8.0])
 GAP_WEIGHTS = np.array([0.4, 0.3, 0.2, 0.06, 0.04])
-LARGEST_EXPONENT = 700.0  # above it, exp overflows; 1 / α is reached long before
+LARGEST_EXPONENT = 700.0  # exp overflows above it; e(w) exceeds 1 / α for much smaller exponents
 # The review switches to random rows when fewer than LEAST_WRONG of the last WINDOW rows of the list
-# had wrong labels. After a random row with a wrong label, RETURN_ROWS rows of the list follow.
+# had wrong labels. After a random row with a wrong label, the next RETURN_ROWS rows come from the
+# list.
 WINDOW, LEAST_WRONG, RETURN_ROWS = 50, 5, 100
 
 
 class Remaining:
-    """An upper bound on the number of labels that are still wrong (theorem 3), updated per look.
+    """An upper bound on the number of labels that are still wrong (theorem 3).
+
+    It is updated after each look, that is, after the review of each row.
 
     Parameters
     ----------
     n_rows : int
         Number of rows with a label.
     target : int
-        Number of wrong labels that may remain. The bound is valid for any target, and reaches this
-        one fastest.
+        Number of wrong labels that may remain. The bound is valid whatever the target is, but it is
+        tuned to reach this number with few looks.
     alpha : float
-        Largest probability that the bound is ever too small.
+        Error probability. The probability that the bound is too small at any time is at most alpha.
 
     Attributes
     ----------
-    left, found, unsure : int
-        Number of rows that were not reviewed, of wrong labels that were found, and of rows without
-        a clear verdict. `found` includes `unsure`.
+    left : int
+        Number of rows that were not reviewed yet.
+    found : int
+        Number of rows with the verdict "wrong" or "unsure".
+    unsure : int
+        Number of rows with the verdict "unsure".
 
     Examples
     --------
@@ -114,19 +128,19 @@ class Remaining:
         self.left = check_count("n_rows", n_rows, 1)
         self.target = check_count("target", target, 1)
         if not 0 < check_within("alpha", alpha, 0, 1) < 1:
-            raise ArgumentError({"alpha": alpha}, "is not allowed", "pass e.g. 0.05.")
+            raise ArgumentError({"alpha": alpha}, "is not allowed", "pass a number such as 0.05.")
         self.alpha = alpha
         self.found = self.unsure = 0
         large = GAPS * target >= 1
         self._gaps = np.rint(GAPS[large] * target).astype(int)
         self._weights = GAP_WEIGHTS[large] / GAP_WEIGHTS[large].sum()
-        # log L(w) for w = found, …, best, where best ≤ found + left. Smaller totals are impossible;
-        # larger ones are impossible or ruled out.
+        # log L(w) for w = found, …, best, where best ≤ found + left. Smaller w are impossible.
+        # Larger w are impossible or excluded by theorem 3.
         self._log_likelihood = np.zeros(n_rows + 1)
 
     @property
     def bound(self) -> int:
-        """Upper bound on wrong labels among rows not reviewed or without a clear verdict."""
+        """Upper bound on wrong labels among rows without a verdict or with the verdict "unsure"."""
         return len(self._log_likelihood) - 1 + self.unsure
 
     def look(self, verdict: Verdict, *, is_random: bool) -> None:
@@ -135,24 +149,26 @@ class Remaining:
         Parameters
         ----------
         verdict : {"right", "wrong", "unsure"}
-            Verdict on the given label. A wrong label is repaired, or its row is excluded.
+            Verdict on the given label. If it is "wrong", the bound assumes that you correct the
+            label or exclude the row.
         is_random : bool
-            Whether the row was drawn uniformly from all rows that were left.
+            Whether the row was drawn uniformly from all rows that were not reviewed yet.
         """
         check_choice("verdict", verdict, get_args(Verdict))
         if not self.left:
-            raise ArgumentError("", "every row was reviewed", "stop: the bound is exact.")
+            raise ArgumentError("", "every row was reviewed", "stop, because the bound is exact.")
         is_wrong = verdict != "right"
         if is_random:
             mu = np.arange(len(self._log_likelihood)) / self.left  # μ(w) for w = found, …, best
-            with np.errstate(divide="ignore"):  # impossible totals are cut off below
+            with np.errstate(divide="ignore"):  # impossible w have log 0, and are removed below
                 self._log_likelihood += np.log(mu) if is_wrong else np.log1p(-mu)
         self.left -= 1
         self.found += is_wrong
         self.unsure += verdict == "unsure"
         totals = self._log_likelihood[int(is_wrong) :][: self.left + 1]
         if not len(totals):
-            # More wrong labels were found than the bound allowed, with probability α: start again.
+            # More wrong labels were found than the bound allowed. The probability of this is at
+            # most α. Start again with all w that are possible.
             totals = np.zeros(self.left + 1)
         elif is_random:
             possible = np.flatnonzero(self._evidence(totals) < 1 / self.alpha)
@@ -160,7 +176,7 @@ class Remaining:
         self._log_likelihood = totals
 
     def _evidence(self, log_likelihood: FloatArray) -> FloatArray:
-        """Return e(w) for consecutive possible totals."""
+        """Return e(w) for w = found, …, best, from log L(w) for the same w."""
         evidence = np.zeros(len(log_likelihood))
         for gap, weight in zip(self._gaps, self._weights, strict=True):
             ratio = log_likelihood[:-gap] - log_likelihood[gap:]
@@ -168,16 +184,17 @@ class Remaining:
         return evidence
 
     def looks_needed(self, target: int) -> int:
-        """Return how many more random looks, all at right labels, lower the bound to a target.
+        """Return how many more random looks, all at right labels, lower the bound to `target`.
 
         Raises
         ------
         ArgumentError
-            If the rows without a clear verdict exceed the target.
+            If more than `target` rows have the verdict "unsure".
         """
         if target < self.unsure:
-            problem = f"is less than the {counted(self.unsure, 'row')} without a clear verdict"
-            raise ArgumentError({"target": target}, problem, "decide these rows.")
+            problem = f"is less than the {counted(self.unsure, 'row')} with the verdict unsure"
+            advice = "give these rows the verdict right or wrong, or pass a larger target."
+            raise ArgumentError({"target": target}, problem, advice)
         if self.bound <= target:
             return 0
         return _least(lambda n_right: self._bound_after(n_right) <= target, -1, self.left)
@@ -196,9 +213,9 @@ def _log_factorial(numbers: IntArray | int) -> FloatArray:
 
 
 def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least number above `low` for which a condition holds, by bisection.
+    """Return the smallest integer above `low` for which a condition holds, by bisection.
 
-    The condition holds at `high`, and at every number above one for which it holds.
+    The condition must hold at `high`. If it holds at an integer, it must hold at all larger ones.
     """
     while high - low > 1:
         middle = (low + high) // 2
@@ -207,7 +224,7 @@ def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
-    """Return how many looks any valid procedure needs to claim a target (theorem 4).
+    """Return how many looks a claim of at most `target` wrong labels needs, at least (theorem 4).
 
     Examples
     --------
@@ -219,7 +236,7 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
         return float(_log_factorial(n) - _log_factorial(n - target - 1))
 
     all_ways, log_alpha = log_ways(n_rows), math.log(alpha)
-    # After n_rows - target looks, fewer than target + 1 rows are left.
+    # After n_rows - target looks, only `target` rows are left, so the claim is true.
     return _least(lambda n: log_ways(n_rows - n) - all_ways <= log_alpha, 0, n_rows - target)
 
 
@@ -230,8 +247,8 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
 class Look:
     """One decision of a review: a row, how the row was selected, and the verdict on its label."""
 
-    row: int
-    is_random: bool  # drawn from all rows that were left; else the next row of the list
+    row: int  # position in the data
+    is_random: bool  # drawn from all rows that were not reviewed; else the next row of the list
     verdict: Verdict
 
 
@@ -240,28 +257,32 @@ class CertifiedReview:
 
     The review starts with a list of all rows, most suspicious rows first. When less than 10 % of
     the last 50 rows of the list had wrong labels, the next rows are drawn at random from all rows
-    that are left. After a random row with a wrong label, 100 more rows of the list follow.
+    that were not reviewed yet. After a random row with a wrong label, the next 100 rows come from
+    the list.
 
     Parameters
     ----------
     doubt : array of shape (n_rows,)
-        Scores; larger is more suspicious. NaN for rows without a label, which are not reviewed. The
-        scores must not change during the review.
+        One score per row; larger is more suspicious. A row without a label has NaN, and is not
+        reviewed. The scores must not change during the review.
     until : float
-        Fraction of the labels that may stay wrong.
+        Fraction of the labels that may stay wrong. The review can stop when the bound is at most
+        this fraction.
     seed : int
         Seed of the random rows.
     alpha : float
-        Largest probability that the bound is ever too small.
+        Error probability. The probability that the bound is too small at any time is at most alpha.
 
     Attributes
     ----------
     target : int
-        Number of labels that may stay wrong.
+        Number of labels that may stay wrong, computed from `until`.
     looks : list of Look
-        All decisions in order. Together with the seed and the scores, they are the certificate.
+        All decisions in their order. With the seed and the scores, they suffice to compute the
+        bound again.
     corrected : CorrectedBound or None
-        The bound corrected for reviewer errors, if some rows were shown a second time.
+        The bound, corrected for errors of the reviewer; None if too few rows were shown a second
+        time.
 
     Examples
     --------
@@ -271,7 +292,7 @@ class CertifiedReview:
     >>> len(review.looks), review.bound
     (285, 19)
     >>> print(review)
-    At most 19 of 1000 labels (1.90%) are still wrong (95% confidence); 2% is reached.
+    At most 19 of 1000 labels (1.90%) are still wrong (95% confidence); the target of 2% is reached.
 
     To save a certificate.json, create the review with `twohot.audit.review_of` and pass it to
     `twohot.audit.write_review_certificate`.
@@ -283,13 +304,13 @@ class CertifiedReview:
         by_doubt = doubt_order(np.asarray(doubt))
         self._n_labels = len(by_doubt)
         check_within("until", until, 0, 1)
-        # Computed from the decimal text: in floating point, 0.29 * 100 is less than 29.
+        # The target is computed from decimal text. In floating point, 0.29 * 100 is less than 29.
         self.target = math.floor(Fraction(str(float(until))) * self._n_labels)
         if self.target < 1:
-            problem = f"is less than one of {counted(self._n_labels, 'label')}"
-            advice = "review every row, or pass a share of at least 1 / n_labels."
+            problem = f"allows no wrong label among {counted(self._n_labels, 'label')}"
+            advice = "review every row, or pass at least 1 divided by the number of labels."
             raise ArgumentError({"until": until}, problem, advice)
-        # The order of rows from the list (False), and of random rows (True).
+        # The order of the rows in the list (False), and the order of the random rows (True).
         self._orders = {False: by_doubt, True: seeded_order(by_doubt, check_seed(seed))}
         self.until, self.seed, self.alpha = until, seed, alpha
         self.corrected: CorrectedBound | None = None
@@ -299,17 +320,17 @@ class CertifiedReview:
         self.looks: list[Look] = []
         self.remaining = Remaining(self._n_labels, self.target, alpha=self.alpha)
         self._reviewed = np.zeros(n_rows, dtype=bool)
-        self._places = {False: 0, True: 0}  # in each order, the rows before this were reviewed
-        self._recent: list[bool] = []  # whether the last rows of the list had wrong labels
-        self._returns = 0  # rows of the list still to review after a random wrong label
+        self._places = {False: 0, True: 0}  # in each order, all rows before this place are reviewed
+        self._recent: list[bool] = []  # whether the last WINDOW rows of the list had wrong labels
+        self._returns = 0  # number of rows of the list that follow before the next random row
 
     @property
     def bound(self) -> int:
-        """Upper bound on the labels that are still wrong; see `Remaining`."""
+        """Upper bound on the number of labels that are still wrong; see `Remaining.bound`."""
         return self.remaining.bound
 
     def __str__(self) -> str:
-        """Return the bound, and at least how many more decisions the target needs, as text."""
+        """Return the bound as text, and the least number of further decisions to the target."""
         if self.remaining.left and not any(look.is_random for look in self.looks):
             return "No bound yet: no random row was reviewed."
         labels = counted(self._n_labels, "label")
@@ -318,15 +339,15 @@ class CertifiedReview:
             f"still wrong ({1 - self.alpha:.0%} confidence); "
         )
         if self.bound <= self.target:
-            return said + f"{100 * self.until:.4g}% is reached."
+            return said + f"the target of {100 * self.until:.4g}% is reached."
         if self.remaining.unsure > self.target:
-            n_unsure = f"{counted(self.remaining.unsure, 'row')} without a clear verdict"
-            return said + f"{n_unsure} are more than {100 * self.until:.4g}%."
-        n_more = self.remaining.looks_needed(self.target)
-        return said + f"at least {n_more} more decisions for {100 * self.until:.4g}%."
+            n_unsure = f"the number of rows with the verdict unsure ({self.remaining.unsure})"
+            return said + f"{n_unsure} is above the target of {100 * self.until:.4g}%."
+        n_more = counted(self.remaining.looks_needed(self.target), "more decision")
+        return said + f"it takes at least {n_more} to reach {100 * self.until:.4g}%."
 
     def next(self) -> Look:
-        """Return the next row to review, as a `Look` with the preliminary verdict "unsure"."""
+        """Return the next row to review, as a `Look` whose verdict "unsure" is a placeholder."""
         if not self.remaining.left:
             raise ArgumentError("", "every row was reviewed", "stop the review.")
         is_random = not (
@@ -357,26 +378,27 @@ class CertifiedReview:
         self.replay(earlier)
 
     def replay(self, looks: Iterable[Look]) -> None:
-        """Add the decisions of a log.
+        """Add earlier decisions, in their order.
 
         Raises
         ------
         ArgumentError
-            If the log has other rows than this review selects. The log is then from another audit
-            or seed, or a line was removed or changed.
+            If the decisions are on other rows than this review selects. They are then from another
+            audit or seed, or a decision was removed or changed.
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:
-                problem = f"has a decision {number}, and only {number - 1} rows have labels"
-                raise ArgumentError("log", problem, "pass the log of this audit.")
+                n_rows = f"{number - 1} decisions, but only {counted(number - 1, 'row')}"
+                problem = f"has more than {n_rows} have labels"
+                raise ArgumentError("log", problem, "pass the decisions on this dataset.")
             expected = self.next()
             if (look.row, look.is_random) != (expected.row, expected.is_random):
-                kind = {True: "drawn at random", False: "of the list"}
+                kind = {True: "drawn at random", False: "from the list"}
                 problem = (
-                    f"has row {look.row}, {kind[look.is_random]}, as decision {number}, where row "
-                    f"{expected.row}, {kind[expected.is_random]}, comes next"
+                    f"has row {look.row}, {kind[look.is_random]}, as decision {number}, but this "
+                    f"review selects row {expected.row}, {kind[expected.is_random]}"
                 )
-                advice = "pass the whole log as it was written, with its audit and seed."
+                advice = "pass all decisions in their order, with their own scores and seed."
                 raise ArgumentError("log", problem, advice)
             self.decide(look.verdict)
 
@@ -386,19 +408,19 @@ class CertifiedReview:
 
 @dataclass(frozen=True)
 class SecondLooks:
-    """Results of showing a random sample of the rows with one verdict a second time."""
+    """Counts of second verdicts, on a random sample of the rows that have one first verdict."""
 
-    n_rows: int  # rows with this verdict
-    n_again: int  # rows of the sample, shown a second time
-    n_differ: int  # rows of the sample whose second verdict differs from the first
+    n_rows: int  # number of rows with this first verdict
+    n_again: int  # number of rows in the sample, which were shown a second time
+    n_differ: int  # number of rows in the sample whose second verdict differs from the first
 
 
 @dataclass(frozen=True)
 class CorrectedBound:
-    """A bound on wrong labels, corrected for a reviewer with one error rate for all rows."""
+    """A bound on wrong labels, corrected for a reviewer whose error rate is equal for all rows."""
 
-    bound: int  # wrong labels: not reviewed, kept by mistake, or repaired by mistake
-    error_rate: float  # upper bound on the error rate of one look
+    bound: int  # upper bound on labels that are wrong: not reviewed, or with a wrong verdict
+    error_rate: float  # upper bound on the probability that a verdict is wrong
     disagreement: float  # estimated fraction of rows whose second verdict would differ
 
 
@@ -407,20 +429,22 @@ def corrected_bound(
 ) -> CorrectedBound:
     """Return the bound of a review, corrected for reviewer errors that second looks show.
 
-    The correction adds bounds on the errors among kept labels and among repaired labels. It assumes
-    that every look errs with the same probability ε < 1/2, and that two looks at a row err
-    independently. Then two looks disagree with probability 2 ε (1 - ε) ≥ ε, and the reviewer
-    finds a wrong label with probability 1 - ε. The fractions of kept and of repaired labels that
-    are shown again may differ: both kinds are weighted by their number of labels.
+    A label is kept if its verdict is "right", and repaired if its verdict is "wrong". The
+    correction adds two bounds: on the errors among kept labels, and among repaired labels. It
+    assumes that every verdict is wrong with the same probability ε < 1/2, and that two verdicts on
+    a row are independent. Then two verdicts differ with probability 2 ε (1 - ε) ≥ ε, and the
+    reviewer finds a wrong label with probability 1 - ε. The two samples may contain different
+    fractions of the kept and of the repaired labels.
 
     Parameters
     ----------
     bound : int
-        Bound of `Remaining`. Its error probability is added to those of the correction.
+        The value of `Remaining.bound`. Its error probability and those of the two added bounds sum
+        to the error probability of the result.
     kept, repaired : SecondLooks
-        Second looks at labels with the verdict "right", and at repaired labels.
+        Second looks at labels with the verdict "right", and at labels with the verdict "wrong".
     alpha : float
-        Error probability of each of the two bounds that are added.
+        Error probability of each of the two added bounds.
 
     Examples
     --------
@@ -434,14 +458,14 @@ def corrected_bound(
         n_differ, n_again = kept.n_differ + repaired.n_differ, kept.n_again + repaired.n_again
         problem = f"second looks differ in {n_differ} of {counted(n_again, 'row')}"
         advice = "show more rows a second time."
-        raise ArgumentError("", f"{problem}: half of the verdicts may be wrong", advice)
+        raise ArgumentError("", f"{problem}, so half of all verdicts may be wrong", advice)
     expected = sum(each.n_rows * each.n_differ / max(each.n_again, 1) for each in (kept, repaired))
     corrected = math.ceil((bound + n_errors) / (1 - error_rate))
     return CorrectedBound(corrected, error_rate, expected / n_rows)
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return a random sample with a fraction `share` of rows, to show again if labels are kept."""
+    """Return a random sample of a fraction `share` of the rows, for `second_looks`."""
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]
 
@@ -449,12 +473,12 @@ def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
 def second_looks(
     looks: Iterable[Look], again: Mapping[int, Sequence[Verdict]], sample: IntArray
 ) -> tuple[SecondLooks, SecondLooks] | None:
-    """Return the second looks at kept and at repaired labels; None if second looks are missing.
+    """Return counts of the second looks at kept and at repaired labels; None if one is missing.
 
-    `looks` are the first looks, which the bound counts. `again` maps each row that was shown again
-    to its second verdict. If the second verdict differs from the first, a third verdict follows and
-    decides. All repaired rows are shown again, and the rows of `sample` whose label is kept (see
-    `rows_again`).
+    `looks` are the first looks. `again` maps each row that was shown again to its later verdicts.
+    If the second verdict differs from the first, a third verdict follows and decides. Two kinds of
+    rows are shown again: all rows with the first verdict "wrong", and the rows of `sample` with the
+    first verdict "right" (see `rows_again`).
 
     Examples
     --------
@@ -471,8 +495,9 @@ def second_looks(
     }
     others = again.keys() - due
     if others:
-        problem = f"has {counted(len(others), 'row')} that needed no second look"
-        raise ArgumentError("again", problem, f"pass the log as it was written ({min(others)}).")
+        first_row = f"the first is row {min(others)}"
+        problem = f"has {counted(len(others), 'row')} that needed no second look ({first_row})"
+        raise ArgumentError("again", problem, "pass the second looks of this review, unchanged.")
     n_due = {row: 1 + (seen[0] != first[row]) for row, seen in again.items()}
     if any(len(again.get(row, ())) < n_due.get(row, 1) for row in due):
         return None
@@ -486,15 +511,16 @@ def second_looks(
 
 
 def most_marked(looks: SecondLooks, alpha: float) -> int:
-    """Return an upper bound, with error probability `alpha`, on rows with another second verdict.
+    """Return an upper bound on the rows whose second verdict differs, or would differ.
 
-    The bound counts the rows with this first verdict whose second verdict differs, or would.
+    Of all rows with the same first verdict, only a sample was shown a second time. The bound is for
+    all of them. It is too small with probability at most `alpha`.
     """
     n_rows, n_again, n_differ = looks.n_rows, looks.n_again, looks.n_differ
     for name, number, most in (("n_again", n_again, n_rows), ("n_differ", n_differ, n_again)):
         if not 0 <= number <= most:
             advice = f"pass a number from 0 to {most}."
-            raise ArgumentError({name: number}, "is not allowed", advice)
+            raise ArgumentError({name: number}, "is not allowed for these rows", advice)
 
     def is_excluded(n_marked: int) -> bool:
         return bool(hypergeom.cdf(n_differ, n_rows, n_marked, n_again) <= alpha)

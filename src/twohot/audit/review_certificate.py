@@ -43,8 +43,8 @@ from twohot.base import (
 from twohot.review import ReviewRows, label_names_digest, write_verdict_page
 from twohot.tables import RowIds, file_cells
 
-SHARE_ALPHA = 0.05  # error probability of the lower, and of the upper bound on wrong labels
-KINDS = {False: "list", True: "random"}  # names of the kinds of looks
+SHARE_ALPHA = 0.05  # error probability of each bound (lower and upper) on the wrong labels
+KINDS = {False: "list", True: "random"}  # how a row was selected, as written in a certificate
 
 
 # A review of a folder -----------------------------------------------------------------------------
@@ -53,7 +53,7 @@ KINDS = {False: "list", True: "random"}  # names of the kinds of looks
 def review_of(
     rows: ReviewRows, *, until: float, seed: int = 0, alpha: float = 0.05
 ) -> CertifiedReview:
-    """Return a review that stops when at most a fraction `until` of the labels is wrong."""
+    """Return a review that may stop when at most a fraction `until` of the labels is wrong."""
     return CertifiedReview(-rows.label_quality, until=until, seed=seed, alpha=alpha)
 
 
@@ -69,9 +69,10 @@ def write_review_page(
 ) -> Path:
     """Write the page of a review that stops when at most a fraction `until` of the labels is wrong.
 
-    `seed` is the seed of the random rows. If `twice` is not 0, the page shows a fraction `twice` of
-    the rows again if their label is kept, and all repaired rows. `n_wrong` is the estimated number
-    of wrong labels, shown before the first random row; by default the sum of `probability_wrong`.
+    `seed` is the seed of the random rows. If `twice` is not 0, the page shows two kinds of rows
+    again: all rows with the verdict "wrong", and those with the verdict "right" in a random sample
+    of a fraction `twice` of all rows. `n_wrong` is the estimated number of wrong labels, which the
+    page shows until the first random row; by default it is the sum of `probability_wrong`.
     """
     check_within("twice", twice, 0, 1)
     review = review_of(rows, until=until, seed=seed)
@@ -90,7 +91,7 @@ def write_review_page(
         "“Not sure” counts as a wrong label that remains.",
         "The page shows no scores, because a verdict must depend on its row alone.",
         "Verdicts are stored in this browser.",
-        "Export saves certificate.json; Decisions saves the labels.",
+        "The button Export saves certificate.json. The button Decisions saves the labels.",
     )
     order, path = doubt_order(-rows.label_quality), folder / REVIEW_FILE
     about: dict[str, Any] = {"title": "Review with a certificate", "sentences": sentences}
@@ -117,14 +118,14 @@ def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedRevi
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """Return the fields of the certificate of a list or of a review."""
+    """Return the fields of a certificate.json, which certifies a list or a review."""
     if not path.is_file():
         advice = "pass the certificate.json that twohot certify or a review page saved."
         raise FileNotFoundError(f"{path} does not exist: {advice}")
     fields = read_signed(path)
     if not {"looks", "listed"} & fields.keys():
-        problem = f"{path} is a draw, not a certificate"
-        raise ArgumentError("", problem, "pass the certificate.json made from it.")
+        problem = f"{path} describes a draw of rows to check, and is not a certificate"
+        raise ArgumentError("", problem, "pass the certificate.json that twohot certify wrote.")
     return fields
 
 
@@ -133,8 +134,9 @@ def verify_certificate(
 ) -> GuaranteedList | CertifiedReview:
     """Compute the list or the review of a certificate.json again; raise if anything differs.
 
-    `rows` are the rows of the audit. Without them, a review is verified with the labels of the file
-    `data`. The order of the rows is then not verified; theorem 3 holds for any order.
+    `rows` are the rows of the audit. Without `rows`, a review is verified with the labels in the
+    file `data`. The order of the rows in the list of the review is then not verified, but the bound
+    of theorem 3 is valid for any order.
     """
     fields = read_certificate(path)
     if rows is not None:
@@ -143,14 +145,14 @@ def verify_certificate(
         of_file = None if data is None else _rows_of_file(data, fields, path)
         if "looks" not in fields:
             if rows is None:
-                problem = f"{path} certifies a list, which needs the order of its audit"
+                problem = f"{path} certifies a list, and its audit is needed to verify it"
                 raise ArgumentError("", problem, "pass the folder of the audit.")
             return _verified_list(fields, path, rows)
         if rows is not None:
             return _verified_review(fields, path, rows.id_texts(), -rows.label_quality)
         if of_file is None:
-            problem = f"{path} cannot be verified without its labels"
-            advice = "pass the folder of the audit, or the file with its labels."
+            problem = f"{path} cannot be verified without the labels of the dataset"
+            advice = "pass the folder of the audit, or the file that contains the labels."
             raise ArgumentError("", problem, advice)
         return _verified_review(fields, path, *of_file, is_ordered=False)
     except (LookupError, TypeError, AttributeError) as error:
@@ -159,10 +161,10 @@ def verify_certificate(
 
 
 def _rows_of_file(data: Path, fields: Mapping[str, Any], path: Path) -> tuple[RowIds, FloatArray]:
-    """Return the ids of the rows of a file, and NaN for every row without a label, else 0.
+    """Return the ids of the rows of a file, and a score of 0 per row, or NaN without a label.
 
-    The labels are the column whose digest is in the certificate. A cell that is neither a class nor
-    a spelling of a class counts as a missing label.
+    The labels are in the column whose digest is in the certificate. A cell that is neither a class
+    nor a known spelling of a class counts as a missing label.
     """
     columns = file_cells(data)
     name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
@@ -178,22 +180,23 @@ def _rows_of_file(data: Path, fields: Mapping[str, Any], path: Path) -> tuple[Ro
         by_position = RowIds.by_position(len(names))
         ids = RowIds.of_column(column, columns[column]) if column else by_position
         return ids, np.array([0.0 if name else np.nan for name in names])
-    problem = f"{data} does not have the labels of {path}: labels or rows were changed"
-    advice = "pass the audited file, or the folder of the audit."
+    problem = f"{data} does not have the labels of {path}, because labels or rows were changed"
+    advice = "pass the audited file unchanged, or the folder of the audit."
     raise ArgumentError("", problem, advice)
 
 
 def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
     """Return lower and upper bounds on the fraction of wrong labels, each with 95 % confidence.
 
-    The certificate of a list gives only a lower bound, because only the most suspicious rows are
-    drawn. The certificate of a review gives both. The labels must be those that were checked. The
-    scores may differ in the last digit, as they do between machines.
+    The upper bound of the certificate of a list is usually large: only the most suspicious rows
+    were drawn, so all other labels count as wrong. For a review, the lower bound is exact, and the
+    confidence of the upper bound is that of the review (95 % by default). The labels must be those
+    that were checked. The scores may differ in the last digit, as they do between machines.
     """
     fields = read_certificate(path)
     if fields.get("labels") != rows.given_labels_digest():
-        problem = f"{path} belongs to other labels: they changed after the check"
-        raise ArgumentError("", problem, "draw and check again, or leave it out.")
+        problem = f"{path} belongs to other labels, because labels changed after the check"
+        raise ArgumentError("", problem, "check these labels, or leave out the certificate.")
     n_labelled = rows.n_rows - rows.n_unlabelled
     if "looks" in fields:
         doubt = np.where(rows.given_labels == NO_LABEL, np.nan, 0.0)
@@ -213,16 +216,16 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
     check = check_of(fields, rows)
     ids = rows.id_texts()
     if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
-        problem = f"{path} has verdicts on other rows than its seed draws"
+        problem = f"{path} has verdicts on rows that were not drawn with its seed"
         raise ArgumentError("", problem, "pass the file that twohot certify wrote.")
     wrong = np.array([WORDS[said] is Given.WRONG for _, said in fields["checked"]])
     listed = certify(check.draw, wrong, check.fdr, attempt=check.attempt)
     again = outcome_of(listed, ids)
     changed = [name for name in again if again[name] != fields.get(name)]
     if changed:
-        problem = f"{path} does not follow from its verdicts ({', '.join(changed)} differ)"
-        advice = "a verdict or the list was changed: certify again."
-        raise ArgumentError("", problem, advice)
+        named = f"the verdicts in it give other values of {', '.join(changed)}"
+        problem = f"a verdict or the list in {path} was changed, because {named}"
+        raise ArgumentError("", problem, "run twohot certify again.")
     return listed
 
 
@@ -236,8 +239,8 @@ def _verified_review(
 ) -> CertifiedReview:
     """Return the review of a certificate, computed again; raise if its bound differs.
 
-    `doubt` are the scores of the rows. If they are not ordered, the rows of the list get scores in
-    the order in which the certificate has them.
+    `doubt` are the scores of the rows. If `is_ordered` is False, all scores in `doubt` are equal.
+    The rows of the list then get scores that put them into the order of the certificate.
     """
     place = {name: row for row, name in enumerate(ids)}
     kinds = {kind: is_random for is_random, kind in KINDS.items()}
@@ -256,7 +259,6 @@ def _verified_review(
     if (review.bound, corrected) != (fields["bound"], fields["corrected"]):
         claimed = f"{fields['bound']} (corrected: {fields['corrected']})"
         found = f"{review.bound} (corrected: {corrected})"
-        problem = f"{path} claims a bound of {claimed}, and its log gives {found}"
-        advice = "a verdict or the bound was changed: pass the original file."
-        raise ArgumentError("", problem, advice)
+        problem = f"{path} was changed: it has a bound of {claimed}, but its verdicts give {found}"
+        raise ArgumentError("", problem, "pass the original file.")
     return review

@@ -2,7 +2,8 @@
 
 A *held-out* row was not used to fit the classifier that predicts it. The *agreement* of a
 classifier is the fraction of held-out given labels that it predicts. If the right label is the most
-frequent one in each class, agreement ranks classifiers as accuracy does.
+frequent one in each class, agreement ranks classifiers as accuracy does. A *plain probe* is a
+linear probe that is fitted on the given labels as they are.
 """
 
 from collections.abc import Callable
@@ -39,16 +40,16 @@ from twohot.rows import one_blas_thread
 class Comparison:
     """Agreement and likelihood of AutoProbe and of a plain probe on the same held-out rows."""
 
-    choice: Choice  # all candidates, as `AutoProbe.choice_`
-    plain: Tried | None  # the plain probe of largest likelihood; None: too few rows
-    n_rows: int  # held-out rows that both predicted
-    agreement: float  # of AutoProbe
-    plain_agreement: float  # of the plain probe
+    choice: Choice  # all candidates of the label model, as `AutoProbe.choice_`
+    plain: Tried | None  # the plain probe with the largest likelihood; None: too few rows for one
+    n_rows: int  # number of held-out rows that both probes predicted
+    agreement: float  # agreement of AutoProbe
+    plain_agreement: float  # agreement of the plain probe, if there is one
     gain_error: float  # standard error of the difference in agreement
     likelier: float  # gain in log-likelihood by AutoProbe, divided by its standard error
-    likelihood: float  # mean log-likelihood of the labels under the label model
-    frequency_likelihood: float  # mean log-likelihood under the class frequencies alone
-    looks_like: IntArray  # (n_classes,), class predicted most often for the rows with each label
+    likelihood: float  # mean log-likelihood of the held-out labels under the label model
+    frequency_likelihood: float  # the same under the class frequencies alone
+    looks_like: IntArray  # (n_classes,), the class that rows with each label are predicted as
 
     @property
     def gain(self) -> float:
@@ -75,10 +76,10 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
     """Return the comparison on held-out rows, from fits of the label model.
 
     For AutoProbe, the linear classifiers of its label model predict the rows, before and after the
-    rounds of self-distillation. `agreement` is the smaller of the two. After the rounds, the
-    prediction of a row depends on its label, which has leaked through other folds. So a larger
-    agreement after the rounds is no evidence, but a smaller one is. Likelihoods are computed before
-    the rounds.
+    rounds of self-distillation. The smaller agreement of the two is used. After the rounds, the
+    prediction of a row depends on its label, because this label was used in the fits of other
+    folds. So a larger agreement after the rounds is no evidence for AutoProbe, but a smaller
+    agreement is evidence against it. Likelihoods are computed before the rounds.
     """
     sample, first = anchored.sample, anchored.first
     codes, n_classes = sample.codes, sample.n_classes
@@ -108,7 +109,10 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
 
 
 def _linear_logits(anchored: Anchored, stage: Stage) -> FloatArray:
-    """Return held-out logits: the weighted linear classifiers of a stage, without nearest rows."""
+    """Return held-out logits of the linear classifiers of a fit, combined by their weights.
+
+    `stage` is the fit before or after the rounds. Its classifier by nearest rows is not used.
+    """
     members, model = linear_model(anchored.sample, stage)
     return combine([each.logits for each in members], model.weights)
 
@@ -116,8 +120,9 @@ def _linear_logits(anchored: Anchored, stage: Stage) -> FloatArray:
 def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
     """Return for each label the class that is predicted most often for the rows with this label.
 
-    If the difference in frequency between this class and the label may be chance, return the label.
-    The test is a one-sided sign test, at level 5 % over all pairs of classes (Bonferroni).
+    If this class is not predicted significantly more often than the label itself, the label is
+    returned. The test is a one-sided sign test, at level 5 % for all pairs of classes together
+    (Bonferroni correction).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (codes, predicted), 1)
@@ -138,7 +143,7 @@ def fit_plain(
 ) -> tuple[FittedProbe, Choice]:
     """Fit the plain probe with which `forecast` compares AutoProbe, for the same arguments.
 
-    Return the probe, and all candidates as `AutoProbe.choice_`.
+    Return the fitted probe, and all candidates in the format of `AutoProbe.choice_`.
 
     Examples
     --------
@@ -153,7 +158,7 @@ def fit_plain(
     probe = AutoProbe(cv=cv, random_state=random_state)
     found, _ = compare_on(probe, X, labels, groups=groups, callback=callback)
     if found.plain is None:
-        problem = "has too few rows per class to hold some out"
+        problem = "has too few rows per class to compare plain probes on held-out rows"
         raise ArgumentError("y", problem, "pass more rows of each class.")
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     return found.plain.probe().fit(X, labels), found.choice

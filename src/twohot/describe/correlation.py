@@ -1,13 +1,14 @@
 """Correlations between the classes of labelled features.
 
 The correlation of two rows is their inner product after *preparation*: each row is centred by the
-mean of the labelled rows, then scaled to unit norm. Let x be a prepared row. Over the n_k rows of
-class k, let s_k = Σ x and q_k = Σ ‖x‖² (q_k is n_k, unless rows equal the mean). Then
+mean of the labelled rows, then scaled to unit norm. Let x be a prepared row. Let s_k = Σ x and
+q_k = Σ ‖x‖², where the sums are over the n_k rows of class k. (A row that equals the mean is zero
+after centring; without such rows, q_k = n_k.) The mean correlations of classes k and l are
 
     means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
 
-So two passes over the rows are enough: one for the mean row and one for the sums s_k and q_k.
+So two passes over the rows are enough: one for the mean row, and one for the sums s_k and q_k.
 """
 
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ MOST_CLASSES = 20_000
 class ClassCorrelation:
     """Mean correlation of the rows of each pair of classes."""
 
-    means: NDArray[np.float64]  # (n_classes, n_classes); NaN on the diagonal of a class of one row
-    class_sizes: IntArray  # (n_classes,), rows of each class
+    means: NDArray[np.float64]  # (n_classes, n_classes); NaN at means[k, k] if class k has one row
+    class_sizes: IntArray  # (n_classes,), number of rows of each class
     class_means: NDArray[np.float64]  # (n_classes, n_features), mean of the prepared rows
 
     @property
@@ -56,25 +57,25 @@ class ClassCorrelation:
 
     @property
     def same_class(self) -> float:
-        """Mean over all pairs of different rows of the same class; NaN if there are none."""
+        """Mean correlation of all pairs of different rows of the same class; NaN without pairs."""
         return self.mean_over(np.eye(self.n_classes, dtype=bool))
 
     @property
     def other_class(self) -> float:
-        """Mean over all pairs of rows of different classes."""
+        """Mean correlation of all pairs of rows of different classes."""
         return self.mean_over(~np.eye(self.n_classes, dtype=bool))
 
     @property
     def pairs(self) -> NDArray[np.float64]:
-        """(n_classes, n_classes) number of ordered pairs of different rows for each mean."""
+        """(n_classes, n_classes) number of ordered pairs of different rows behind each mean."""
         sizes = self.class_sizes.astype(np.float64)
         pairs: NDArray[np.float64] = np.outer(sizes, sizes) - np.diag(sizes)
         return pairs
 
     def mean_over(self, chosen: BoolArray) -> float:
-        """Return the mean over all pairs of rows of the chosen pairs of classes.
+        """Return the mean correlation over all pairs of rows in the chosen pairs of classes.
 
-        `chosen` is a mask (n_classes, n_classes). If there is no such pair, the mean is NaN.
+        `chosen` is a mask (n_classes, n_classes). If there is no pair of rows, the mean is NaN.
         """
         pairs = np.where(chosen, self.pairs, 0.0)
         used = pairs > 0
@@ -92,11 +93,11 @@ def class_correlation(
     Parameters
     ----------
     X : array, CSR matrix or Dask collection of shape (n_rows, n_features)
-        Unprepared features. Memory maps and float16 are read block by block. Rows of Dask stay with
-        the workers, which return only sums per class.
+        Features, neither centred nor scaled. Memory maps and float16 are read block by block. The
+        rows of a Dask collection stay with the workers, which return only sums per class.
     labels : array or Dask array or series of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1, for at most 20,000 classes; held in memory. A row with
-        label -1 has no label and is not used, also not for the mean.
+        Class of each row, 0 … n_classes - 1, for at most 20,000 classes. Labels are held in memory.
+        A row with label -1 has no label; it is not used, not even for the mean of the rows.
     n_classes : int, optional
         Number of classes; by default one more than the largest label.
     n_jobs : int, optional
@@ -105,7 +106,7 @@ def class_correlation(
     Returns
     -------
     ClassCorrelation
-        If a class has one row, it has no pair, and `means` has NaN on the diagonal.
+        If class k has one row, it has no pair of rows, and `means[k, k]` is NaN.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def class_correlation(
     """
     rows, coded = check_labelled(X, labels, n_classes)
     if coded.n_classes > MOST_CLASSES:
-        problem = f"has {coded.n_classes} classes, too many for a matrix of all pairs"
+        problem = f"has {coded.n_classes} classes, too many for a matrix of all pairs of classes"
         raise ArgumentError("labels", problem, f"pass rows of at most {MOST_CLASSES} classes.")
     n_threads = count_threads(n_jobs)
     return correlate(rows, coded, center_labelled(rows, coded, n_threads), n_threads)
@@ -137,10 +138,10 @@ def class_correlation(
 def correlate(
     X: Matrix, labels: Labels, preparation: Preparation, n_jobs: int = 1
 ) -> ClassCorrelation:
-    """Return the class correlations of validated rows, in one pass over them."""
+    """Return the class correlations of validated rows, in one pass over the rows."""
     rows = open_rows(X, preparation, n_jobs=n_jobs)
     rows.attach("labels", labels.codes)
-    # The last entry sums rows without a label, whose code is -1; it is removed.
+    # Rows without a label have the code -1, so the last entry has their sums. It is removed.
     sums, squares = (each[:-1] for each in rows.sum_groups(sums_by_class, labels.n_classes + 1))
     sizes = labels.sizes.astype(np.float64)
     means = sums @ sums.T
@@ -155,9 +156,9 @@ def correlate(
 def check_labelled(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None
 ) -> tuple[Matrix, Labels]:
-    """Return features and labels; raise unless there are two classes and each has a row.
+    """Return features and labels; raise unless there are at least two classes, all with rows.
 
-    Features of Dask stay in their chunks; labels are in memory.
+    A Dask collection of features stays in chunks. Labels are held in memory.
     """
     rows = check_features(LinearProbe(), X, reset=True)
     codes = check_integers("labels", column_here("labels", labels), rows.shape[0])
@@ -177,13 +178,13 @@ def check_labelled(
 
 
 def center_labelled(X: Matrix, labels: Labels, n_jobs: int = 1) -> Preparation:
-    """Read X once; return the preparation: subtract the labelled rows' mean, scale to unit norm."""
+    """Return the preparation: subtract the mean of the labelled rows, then scale to unit norm."""
     weights = None if labels.labelled.all() else labels.labelled.astype(np.float64)
     return fit_preparation(X, center=True, normalize=True, weights=weights, n_jobs=n_jobs)
 
 
 def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the classes in a block, and the sums of their rows and squared norms. A kernel."""
+    """Return the classes in a block, and for each class the sums of rows and of squared norms."""
     codes = block.columns["labels"]
     order = np.argsort(codes, kind="stable")
     classes, first = np.unique(codes[order], return_index=True)

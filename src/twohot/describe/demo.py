@@ -17,7 +17,7 @@ DemoNoise: TypeAlias = Literal["mixed", "symmetric"]
 
 @dataclass(frozen=True)
 class DemoData:
-    """Digits with noisy labels, and a clean test set."""
+    """Digits with noisy labels, and a test set with right labels."""
 
     features: np.ndarray
     given_labels: np.ndarray
@@ -58,10 +58,11 @@ def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoDa
 
 
 def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
-    """Yield the results of a plain probe, the teacher, each round, the students and AutoProbe.
+    """Yield the results of a plain probe, of each round of self-distillation, and of other probes.
 
-    `auto` is fitted already. It chooses its own penalties. The penalties of the other probes are
-    their defaults: 50 for the plain probe, 10 for the others. No choice uses the test set.
+    `auto` is already fitted. An AutoProbe chooses its own penalties. The other probes have their
+    default penalties: a ridge of 50 for the plain probe, and 10 for the others. No penalty is
+    chosen on the test set.
     """
 
     def row(method: str, predictions: Any, n_passes: float) -> DemoRow:

@@ -20,14 +20,14 @@ class ClassStructure:
 
     classes: tuple[str, ...]  # class names, in the order of the arrays below
     correlation: ClassCorrelation
-    clustering: Superclasses  # its dendrogram is also computed if the file names superclasses
+    clustering: Superclasses  # clusters of the classes, also if the file names superclasses
     superclass: IntArray  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...]
-    source: str  # origin of the superclasses
-    statistics: PairStatistics | None  # None: too many features for the spread
+    source: str  # where the superclasses come from: the file, or a clustering
+    statistics: PairStatistics | None  # None: too many features to compute standard deviations
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON types, null for NaN."""
+        """Return all fields as JSON types; NaN becomes null."""
         record = {
             "classes": self.classes,
             "superclass": self.superclass,
@@ -73,9 +73,10 @@ def describe_table(
 ) -> Description:
     """Return a description of a feature table by its given labels.
 
-    `split` is a split or "all"; by default "train" if it exists, else all rows. If you pass
-    `n_superclasses` or `cut`, the classes are clustered. Otherwise the superclasses of the table
-    are used. If it has none, the classes are clustered with the paper's cut, 0.8.
+    `split` is the name of a split, or "all"; by default "train" if the table has this split, else
+    all rows. If you pass `n_superclasses` or `cut` (see `cluster_classes`), the classes are
+    clustered into superclasses. Otherwise the superclasses of the table are used. If the table has
+    none, the classes are clustered with the paper's cut, 0.8.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The accuracy of a probe on rows with trusted labels: overall, and per class.
+"""The accuracy of a probe on rows with trusted labels: for all rows, and per class.
 
 confusion[a, b]   number of rows of class a predicted as b
 recall[a]         fraction of the rows of class a that are predicted as a
@@ -32,33 +32,34 @@ from twohot.judge import check_sliceable, labelled_rows
 from twohot.probes import FittedProbe
 from twohot.tables import check_same_index, pandas_index
 
-# Maximum number of classes for which the figure has the counts in its cells.
+# Maximum number of classes for which the cells of the figure show numbers of rows.
 COUNTED_CLASSES = 15
-# Number of confusions that are printed.
+# Maximum number of confusions that are printed.
 SHOWN_CONFUSIONS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeEvaluation:
-    """Counts of a probe's predictions on trusted labels; a fraction of zero rows is NaN."""
+    """Counts of correct and wrong predictions of a probe; a fraction of zero rows is NaN."""
 
     classes: NDArray[Any]  # (n_classes,), classes of the probe
-    confusion: IntArray  # (n_classes, n_classes), number of rows: row true class, column predicted
-    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of each label unknown to it
+    confusion: IntArray  # (n_classes, n_classes), numbers of rows: row true class, column predicted
+    # Number of rows with each label that is no class of the probe
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows with a label that the probe knows."""
+        """Number of evaluated rows: their label is a class of the probe."""
         return int(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        """Fraction of these rows that are predicted correctly."""
+        """Fraction of the evaluated rows that are predicted correctly."""
         return int(np.trace(self.confusion)) / self.n_rows
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the accuracy on such rows (Wilson)."""
+        """95 % confidence interval of the accuracy on rows of the same distribution (Wilson)."""
         found = binomtest(int(np.trace(self.confusion)), self.n_rows).proportion_ci(method="wilson")
         return float(found.low), float(found.high)
 
@@ -90,7 +91,8 @@ class ProbeEvaluation:
 
     def __str__(self) -> str:
         low, high = self.interval
-        lines = [f"Accuracy {self.accuracy:.1%} ({low:.1%} to {high:.1%}), on {self.n_rows} rows"]
+        interval = f"95% confidence interval: {low:.1%} to {high:.1%}"
+        lines = [f"Accuracy {self.accuracy:.1%} ({interval}), on {self.n_rows} rows"]
         lines += [
             f"  {as_text(label)} predicted as {as_text(predicted)}: {counted(count, 'row')}"
             for label, predicted, count in self.confusions()[:SHOWN_CONFUSIONS]
@@ -98,7 +100,7 @@ class ProbeEvaluation:
         return "\n".join(lines)
 
     def confusions(self) -> list[tuple[Any, Any, int]]:
-        """Return (class, predicted class, number of rows) of all errors, most frequent first."""
+        """Return tuples (class, predicted class, number of rows) of errors, most frequent first."""
         wrong = self.confusion - np.diag(self.confusion.diagonal())
         pairs = sorted(np.argwhere(wrong).tolist(), key=lambda pair: -wrong[tuple(pair)])
         return [(self.classes[a], self.classes[b], int(wrong[a, b])) for a, b in pairs]
@@ -133,14 +135,15 @@ def evaluate_probe(
     Parameters
     ----------
     probe : fitted probe
+        The probe to evaluate.
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
-        Rows that the probe was not fitted on, because it may have memorised the labels of the
-        training rows.
+        Features of rows on which the probe was not fitted. On its training rows, the accuracy would
+        be too high, because a probe may memorise their labels.
     y : array, list, series or Labels of shape (n_rows,)
-        Trusted labels. Rows without a label are not used. If the probe does not know a label, it
-        cannot predict it. The rows with such labels are only counted, in `unknown`.
+        Trusted labels. Rows without a label are not used. If a label is no class of the probe, it
+        cannot be predicted. Rows with such labels are not evaluated, but counted in `unknown`.
     missing : collection of str
-        Texts that mean a missing label, such as "NA".
+        Texts that mean a missing label, such as "NA". Any other text is a class.
 
     Returns
     -------
@@ -158,7 +161,7 @@ def evaluate_probe(
     >>> bool(low < found.accuracy < high)
     True
     >>> print(str(found).splitlines()[0])
-    Accuracy ...% (...% to ...%), on 597 rows
+    Accuracy ...% (95% confidence interval: ...% to ...%), on 597 rows
     """
     check_same_index("y", y, "X", pandas_index(X))
     given_labels = code_labels(y, missing=missing)
@@ -184,7 +187,8 @@ def _ratios(part: IntArray, whole: IntArray) -> FloatArray:
 def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: float) -> Any:
     """Draw the fraction of each class (row) that is predicted as each class (column).
 
-    If there are few classes, cells have the number of rows. A class without rows is left blank.
+    If there are few classes, the cells also show numbers of rows. A class without rows has blank
+    cells.
     """
     fractions = _ratios(confusion, confusion.sum(axis=1, keepdims=True))
     figure = new_figure(6.4, 5.4)
@@ -192,7 +196,7 @@ def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: floa
     image = axes.imshow(fractions, cmap="Blues", vmin=0, vmax=1)
     figure.colorbar(image, ax=axes, shrink=0.85, label="fraction of the rows of the class")
     name_classes(axes, classes)
-    title = f"{accuracy:.1%} of {confusion.sum()} rows correct"
+    title = f"Accuracy {accuracy:.1%} on {confusion.sum()} rows"
     axes.set(xlabel="predicted", ylabel="class", title=title)
     if len(classes) <= COUNTED_CLASSES:
         for (row, column), count in np.ndenumerate(confusion):

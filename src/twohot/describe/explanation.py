@@ -1,18 +1,19 @@
 """Explain a prediction by the votes of training rows for their labels.
 
-The softmax is linearised. Round t is then label averaging (Theorem 3.1, see `twohot.theory`): at
-row i the output for class k is
+The softmax is linearised. Round t of self-distillation is then an average of labels (Theorem 3.1,
+see `twohot.theory`). At row i, the output for class k, of K classes, is
 
-    y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j),
+    y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j).
 
-so that the weight of each training row is its vote for its given label. With S = Σ_j x_j x_jᵀ over
-the rows that have a label, S = V diag(λ) Vᵀ and penalty p (the ridge times the mean of ‖x_j‖²),
+So the weight of training row j is its vote for its given label. Let S = Σ_j x_j x_jᵀ over the rows
+that have a label, and S = V diag(λ) Vᵀ. Let the penalty p be the ridge times the mean of ‖x_j‖².
+Then
 
     weight(i, j) = x_iᵀ V diag(h) Vᵀ x_j,      h = λᵗ⁻¹ / (p + λ)ᵗ.
 
-This is row i of [Φ (p I + Φ)⁻¹]ᵗ. The Gram matrix Φ is never formed. The set-up needs one pass
-and a d × d eigenproblem (N × N if there are fewer rows than features). Each requested row then
-costs one product with all rows.
+This is entry (i, j) of [Φ (p I + Φ)⁻¹]ᵗ, where Φ is the Gram matrix of the rows. Φ is never
+computed. The computation needs one pass over the rows and a d × d eigenproblem for d features
+(N × N if there are N < d rows). Each requested row then needs one product with all rows.
 """
 
 from collections.abc import Collection, Iterator
@@ -49,34 +50,37 @@ from twohot.rows import (
     span_of,
 )
 
-# Maximum weights in memory (requested rows times training rows), 32 MB.
+# Maximum number of weights in memory (requested rows times training rows), 32 MB.
 CHUNK_WEIGHTS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbour:
-    """A training row and its vote for its label when another row is predicted."""
+    """A training row, and its vote in the prediction of the explained row."""
 
-    row: int  # position in X
-    label: Any  # its given label
-    weight: float  # its vote for this label; may be negative
+    row: int  # position in X of the training row
+    label: Any  # given label of the training row
+    weight: float  # vote for this label; negative if the vote is against the label
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Votes of the training rows for each class of one row; `str` returns a summary in words."""
+    """Votes of the training rows for each class, in the prediction of one row.
 
-    row: int  # position in X
-    given_label: Any  # None if the row has none
+    `str` returns a summary as text.
+    """
+
+    row: int  # position in X of the explained row
+    given_label: Any  # given label of the explained row; None if it has no label
     classes: NDArray[Any]  # (n_classes,)
     votes: FloatArray  # (n_classes,), sum of the weights of the rows with each label
     voters: IntArray  # (n_classes,), number of rows with each label
     own_vote: float  # vote of the explained row for its given label; 0 without a label
-    neighbours: tuple[Neighbour, ...]  # the other rows of largest weight, largest first
+    neighbours: tuple[Neighbour, ...]  # the other rows with the largest weights, largest first
 
     @property
     def outputs(self) -> FloatArray:
-        """(n_classes,) outputs of the probe that the theory predicts; they sum to one."""
+        """(n_classes,) outputs for the explained row that the theory predicts; they sum to one."""
         return np.asarray(self.votes + (1 - self.votes.sum()) / len(self.votes))
 
     @property
@@ -87,14 +91,14 @@ class Explanation:
     def __str__(self) -> str:
         best = int(self.votes.argmax())
         won = f"{self.votes[best]:.3f} from {counted(self.voters[best], 'row')}"
-        text = f"row {self.row}: label {self.winner!r} got {won}"
+        text = f"row {self.row}: label {self.winner!r} got votes of {won}"
         if self.given_label is None:
             return text
         given, what = self.classes.tolist().index(self.given_label), "which is the given label"
         if given != best:
-            lost = f"{self.votes[given]:.3f} from {self.voters[given]}"
+            lost = f"{self.votes[given]:.3f} from {counted(self.voters[given], 'row')}"
             what = f"the given label {self.given_label!r} got {lost}"
-        return f"{text}, {what} ({self.own_vote:.3f} of it from this row itself)"
+        return f"{text}, {what} (row {self.row} itself gave {self.own_vote:.3f} of it)"
 
 
 def explain_label(
@@ -115,18 +119,20 @@ def explain_label(
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
+        Features of the training rows.
     y : array, list, series or Labels of shape (n_rows,)
         Given labels. Rows without a label (None, NaN, NA, empty or blank text) do not vote, but
-        may be requested.
+        they can be explained.
     rows : array of int
         Positions in X of the rows to explain.
     ridge : float
-        Strength of the penalty, as for the probes. With a larger value, the label of the explained
-        row itself has less weight.
+        Strength of the penalty, as for the probes. If it is larger, the label of the explained row
+        itself has less weight.
     n_rounds : int
-        1 explains the teacher, 2 and more explain the students.
+        Number of rounds of self-distillation. 1 explains the predictions of the teacher; larger
+        numbers explain the predictions of a student.
     n_neighbours : int
-        Number of other rows to return.
+        Number of other rows in `Explanation.neighbours`.
     center, normalize : bool
         Whether rows are centred by the mean of the labelled rows, and scaled to unit norm.
     missing, n_jobs
@@ -135,7 +141,7 @@ def explain_label(
     Returns
     -------
     list of Explanation
-        One for each requested row, in the same order.
+        One explanation for each requested row, in the order of `rows`.
 
     Examples
     --------
@@ -144,7 +150,7 @@ def explain_label(
     >>> y[7] = 1  # it is a seven
     >>> (why,) = explain_label(X, y, [7], n_neighbours=3)
     >>> print(why)
-    row 7: label 7 got 0.554 from 178 rows, the given label 1 got -0.045 from 183 (0.017 of it ...
+    row 7: label 7 got votes of 0.554 from 178 rows, the given label 1 got -0.045 from 183 rows ...
     >>> [neighbour.label for neighbour in why.neighbours]
     [7, 7, 7]
     """
@@ -170,8 +176,11 @@ def explain_label(
 def averaging_weights(
     rows: Rows, labelled: BoolArray, asked: IntArray, *, ridge: float, n_rounds: int
 ) -> Iterator[FloatArray]:
-    """Yield the weights (n_rows,) at each requested row; zero for rows without a label."""
-    # If there are fewer rows than columns, work in the span of the rows.
+    """For each row in `asked`, yield the weights (n_rows,) of all rows.
+
+    A row without a label has weight zero.
+    """
+    # If there are fewer rows than columns, compute with coordinates in the span of the rows.
     rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
     rows.attach("labelled", labelled)
     (moment,) = rows.sum(labelled_moment)
@@ -186,7 +195,7 @@ def averaging_weights(
 
 
 def labelled_moment(block: Block) -> Terms:
-    """Return Σ x xᵀ over the labelled rows of a block; a kernel for a pass over the rows."""
+    """Return Σ x xᵀ over the labelled rows of a block, for a pass over all blocks."""
     x = block.prepared()[block.columns["labelled"]]
     return (x.T @ x,)
 
@@ -194,7 +203,10 @@ def labelled_moment(block: Block) -> Terms:
 def products_at(
     rows: Rows, asked: IntArray, metric: FloatArray | None = None
 ) -> Iterator[FloatArray]:
-    """Yield x_iᵀ M x_j (n_rows,) for each requested row i and all rows j; M is I by default."""
+    """For each row i in `asked`, yield x_iᵀ M x_j (n_rows,) for all rows j.
+
+    M is `metric`, by default the identity matrix.
+    """
     size = max(1, CHUNK_WEIGHTS // rows.n_samples)
     for first in range(0, len(asked), size):
         chosen = rows.in_memory(asked[first : first + size]).X
@@ -203,13 +215,13 @@ def products_at(
 
 
 def _check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
-    """Return the positions of the requested rows; raise unless each is from 0 to n_rows - 1."""
+    """Return the positions of the requested rows; raise unless all are from 0 to n_rows - 1."""
     asked = np.asarray(rows)
     if asked.size == 0:
         return np.zeros(0, dtype=np.intp)
     if asked.ndim != 1 or asked.dtype.kind not in "iu":
         problem = f"has shape {asked.shape} and dtype {asked.dtype}"
-        advice = "pass positions of rows: integers in one dimension (np.flatnonzero of a mask)."
+        advice = "pass positions of rows as a list of integers (for a mask, np.flatnonzero(mask))."
         raise ArgumentError("rows", problem, advice)
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
@@ -222,7 +234,7 @@ def _explain(labels: Labels, row: int, weights: FloatArray, n_neighbours: int) -
     """Return the explanation of one row from the weights of all training rows."""
     codes, labelled, names = labels.codes, labels.labelled, labels.classes.tolist()
     others = np.flatnonzero(labelled & (np.arange(len(codes)) != row))
-    # The largest weight first; ties: the earlier row.
+    # The largest weight comes first. Of rows with equal weights, the earlier row comes first.
     nearest = others[np.argsort(-weights[others], kind="stable")[:n_neighbours]].tolist()
     votes = np.bincount(codes[labelled], weights[labelled], labels.n_classes)
     return Explanation(

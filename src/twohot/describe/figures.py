@@ -6,14 +6,23 @@ from typing import Any
 import numpy as np
 from scipy.cluster import hierarchy
 
-from twohot.base import BLUE, SKY, FloatArray, IntArray, group_colour, load_extra, new_figure
+from twohot.base import (
+    BLUE,
+    SKY,
+    FloatArray,
+    IntArray,
+    counted,
+    group_colour,
+    load_extra,
+    new_figure,
+)
 from twohot.describe.superclasses import Superclasses
 
-# Maximum number of classes for which names are drawn: in maps and bar charts, and in dendrograms.
+# Maximum number of classes whose names are drawn: in maps and bar charts, and in dendrograms.
 MAP_NAMES = 40
 DENDROGRAM_NAMES = 150
 
-# Maximum length of a class name.
+# Maximum number of characters of a drawn class name.
 NAME_LENGTH = 24
 
 
@@ -28,30 +37,32 @@ def correlation_map_figure(
 ) -> Any:
     """Draw the mean correlation of all pairs of classes, with a frame around each superclass.
 
-    `order` lists the classes from top to bottom, as `map_order` returns them. A NaN mean is left
-    blank.
+    `order` has the classes from top to bottom, as `map_order` returns them. If a mean is NaN, its
+    cell is blank.
     """
     n_classes = len(order)
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
-    # The diagonal is always largest, so only pairs of different classes set the colour scale.
+    # The largest values are on the diagonal. So only pairs of different classes set the colour
+    # scale.
     image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     name_classes(axes, [classes[k] for k in order])
     n_superclasses = len(np.unique(superclass))
-    axes.set_title(f"Class correlations, superclasses framed ({n_superclasses})")
+    frames = counted(n_superclasses, "superclass", "superclasses")
+    axes.set_title(f"Class correlations, with frames around {frames}")
     return figure
 
 
 def draw_map(
     axes: Any, means: FloatArray, superclass: IntArray, order: IntArray, limit: float
 ) -> Any:
-    """Draw a map of correlations with a frame around each superclass; return its image.
+    """Draw a map of correlations with a frame around each superclass; return the matplotlib image.
 
     Colours range from -limit to limit. Classes of one superclass are consecutive in `order`.
     """
-    # Colour-blind readers can distinguish red and blue around white.
+    # Colour-blind readers can distinguish red from blue.
     image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
     starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
     rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
@@ -79,8 +90,8 @@ def dendrogram_figure(superclasses: Superclasses, classes: Sequence[str]) -> Any
     figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
     axes = figure.subplots()
     draw_dendrogram(axes, superclasses, classes, leaf_font_size=9 if n_classes <= 40 else 6)
-    title = f"Classes by complete linkage, superclasses coloured ({superclasses.n_superclasses})"
-    axes.set(ylabel="merge distance", title=title)
+    colours = counted(superclasses.n_superclasses, "superclass", "superclasses")
+    axes.set(ylabel="merge distance", title=f"Complete linkage; colours show {colours}")
     return figure
 
 
@@ -102,7 +113,7 @@ def draw_dendrogram(
 
 
 def _node_colours(superclasses: Superclasses) -> list[str]:
-    """Return the colour of each leaf and merge: that of its superclass, or grey above them."""
+    """Return a colour for each leaf and merge: of its superclass, or grey if it joins several."""
     groups = superclasses.superclass.tolist()
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
         groups.append(groups[left] if groups[left] == groups[right] else -1)
@@ -110,7 +121,7 @@ def _node_colours(superclasses: Superclasses) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """Return a shortened name, escaped so that matplotlib does not read it as mathematics."""
+    """Return a shortened name, in which matplotlib does not read "$" as mathematics."""
     shown = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
     return shown.replace("$", r"\$")
 
@@ -119,10 +130,11 @@ def _short(name: str) -> str:
 
 
 def forecast_figure(found: Any) -> Any:
-    """Draw the agreement of each candidate, and the theoretical margin of each class.
+    """Draw the agreement of each candidate, and the margin of each class that the theory predicts.
 
-    `found` is a `Forecast`. The margin of a row is the output at its true label minus the largest
-    other output. The margin of a class is the smallest margin of its rows.
+    `found` is a `Forecast`. The agreement of a candidate is the fraction of held-out given labels
+    that it predicts. The margin of a row is the output at its true label minus the largest other
+    output. The margin of a class is the smallest margin of its rows.
     """
     figure = new_figure(12.0, 4.0)
     agreement, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
@@ -144,7 +156,8 @@ def _draw_agreement(axes: Any, comparison: Any) -> None:
     axes.set_yticks(heights, names)
     for used, name in zip(chosen, axes.get_yticklabels(), strict=True):
         name.set_fontweight("bold" if used else "normal")
-    axes.set(xlabel="held-out labels predicted, %", title="Held-out rows (±1 s.e.)")
+    title = "Held-out rows (bars: ± one standard error)"
+    axes.set(xlabel="given labels that are predicted, %", title=title)
 
 
 def _draw_margins(axes: Any, classes: list[Any], theory: Any) -> None:
@@ -154,7 +167,7 @@ def _draw_margins(axes: Any, classes: list[Any], theory: Any) -> None:
         margins = theory.guarantees[number - 1].margins[weakest]
         axes.bar(places, margins, width, color=colour, label=f"round {number}")
     axes.axhline(0, color="0.3", linewidth=1)
-    title = f"Theory (ridge {theory.ridge:g}): below 0, some labels stay wrong"
+    title = f"Theory (ridge {theory.ridge:g}): below 0, some rows are predicted wrongly"
     axes.set(ylabel="smallest margin of the true label", title=title)
     if len(classes) <= MAP_NAMES:
         axes.set_xticks(places, [str(classes[k]) for k in weakest], rotation=90)

@@ -1,13 +1,14 @@
-"""A forecast of the accuracy of probes on a dataset, from its noisy labels alone.
+"""A forecast of which probe is accurate on a dataset, from its noisy labels alone.
 
 1. comparison    AutoProbe and a plain probe on held-out rows
 2. noise         fraction of wrong labels according to the label model, as in an audit
 3. correlation   correlations of the true classes, corrected for the noise
-4. theory        predicted margin of each class after each round, from steps 2 and 3
+4. theory        predicted margin of each class after each round of self-distillation
 5. advice        which probe to fit, and why, as text
 
-A held-out row was not used to fit the classifier that predicts it. The margin of a row is the
-output at its true label minus the largest other output.
+Step 4 uses the results of steps 2 and 3; step 5 uses steps 1 to 3. A *held-out* row was not used to
+fit the classifier that predicts it. The *margin* of a row is the output at its true label minus the
+largest other output. The margin of a class is the smallest margin of its rows.
 """
 
 from collections.abc import Callable, Collection
@@ -70,13 +71,14 @@ class TheoryAnswer:
     model: CorrelationModel  # input of the theory
     ridge: float  # penalty
     guarantees: tuple[Guarantee, ...]  # margins and accuracy of rounds 1, 2, …
-    rounds_needed: RoundsNeeded  # until all labels are right and stay right
-    separation: float  # q/p: shrinkage factor of class means, divided by that of a row's residual;
-    # NaN if rows of the same class are no more similar than others
+    rounds_needed: RoundsNeeded  # rounds until all predictions are right and stay right
+    # q/p: shrinkage factor of class means, divided by the shrinkage factor of the residual of a
+    # row; NaN if rows of one class are no more similar than rows of different classes
+    separation: float
 
     @property
     def eigengap(self) -> float:
-        """Smallest eigenvalue between classes minus the largest one within classes.
+        """Smallest eigenvalue between classes minus the largest eigenvalue within classes.
 
         With K classes there are K - 1 eigenvalues between classes, because rows are centred.
         """
@@ -89,8 +91,8 @@ class Forecast:
     """A forecast for probes on a dataset, with its evidence."""
 
     classes: NDArray[Any]  # (n_classes,)
-    given_sizes: IntArray  # (n_classes,), rows with each label
-    comparison: Comparison  # on held-out rows; its `choice` is AutoProbe's
+    given_sizes: IntArray  # (n_classes,), number of rows with each given label
+    comparison: Comparison  # AutoProbe and a plain probe on held-out rows
     noise: NoiseEstimate
     correlation: CorrelationEstimate
     theory: TheoryAnswer
@@ -162,29 +164,30 @@ def forecast(
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
+        Features.
     y : array, list, series or Labels of shape (n_rows,)
         Given labels. Rows without a label (None, NaN, NA, empty or blank text) are not used, but
         their features must be finite.
     corruption : array of shape (n_classes, n_classes), optional
         Fraction of each given label (column) in each true class (row), if known. This is the
         transpose of cleanlab's noise matrix. By default it is estimated as in `find_label_issues`.
-        Classes without rows are left out, here and below. Numbers are ordered by value, then texts
-        follow; a `Labels` record has its order.
+        Here and in the arguments below, only classes with rows count. They are sorted: numbers by
+        value, then text. The classes of a `Labels` record keep their order.
     probabilities : array of shape (n_rows, n_classes), optional
-        Class probabilities, from which wrong labels are estimated. Rows sum to one. The classifier
-        that predicts a row must not be fitted on this row. A data frame may have its columns in any
-        order, named by class.
+        Class probabilities, from which the fraction of wrong labels is estimated. Rows sum to one.
+        The classifier that predicts a row must not be fitted on this row. The columns of a data
+        frame are named by class, and may be in any order.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without gaps; by default classes are clustered.
     ridge : float
-        Penalty for the theory.
+        Penalty in the predictions of the theory.
     n_rounds : int
-        Number of rounds for the theory, at least 2.
+        Number of rounds of self-distillation that the theory predicts, at least 2.
     cv, groups, random_state
-        Folds and groups of rows, as for `AutoProbe`. If an `AutoProbe` has the same values, its
-        label model is the same.
+        Folds, groups of rows and seed, as for `AutoProbe`. An `AutoProbe` that is fitted with the
+        same values has the same label model.
     missing : collection of str
-        Texts that mean a missing label, such as "NA". All other texts are classes.
+        Texts that mean a missing label, such as "NA". Any other text is a class.
     n_jobs : int, optional
         Number of threads; by default all cores.
     callback : callable, optional
@@ -194,6 +197,8 @@ def forecast(
     Returns
     -------
     Forecast
+        Its `advice` says which probe to fit. If you print the forecast, it shows the advice with
+        its reasons.
 
     Examples
     --------
@@ -213,13 +218,14 @@ def forecast(
     sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
     if n_usable < 2:
         usable = counted(n_usable, "class", "classes")
-        problem = f"has {usable} with at least two rows, of {len(sizes)}"
-        raise ArgumentError("y", problem, "pass at least two such classes, to hold rows out.")
+        problem = f"has {usable} with at least two rows, of {len(sizes)} in total"
+        needed = "pass at least two rows in at least two classes, because rows are held out."
+        raise ArgumentError("y", problem, needed)
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     superclasses = None if superclass is None else check_superclass(superclass, labels.n_classes)
     if corruption is not None and probabilities is not None:
-        problem = "and probabilities both set the noise"
+        problem = "and probabilities both describe the noise"
         raise ArgumentError("corruption", problem, "pass only one of them.")
     known = None if probabilities is None else _judge_by(probabilities, y, labels)
     known = known if corruption is None else take_noise(corruption, sizes)
@@ -253,9 +259,10 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
 def ask_theory(
     correlation: CorrelationEstimate, noise: NoiseEstimate, *, ridge: float, n_rounds: int
 ) -> TheoryAnswer:
-    """Return the theory's predictions for every round up to `n_rounds`.
+    """Return the predictions of the theory for every round up to `n_rounds`.
 
-    The separation is that of classes of equal size, with the mean correlations of all classes.
+    The separation is computed for classes of equal size, with the mean correlation within classes
+    and between classes.
 
     Examples
     --------

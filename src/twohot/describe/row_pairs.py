@@ -1,16 +1,19 @@
-"""Mean and spread of the correlation of two rows: in one class, in one superclass, elsewhere.
+"""Mean and standard deviation of the correlations of pairs of rows.
 
-For a group of n prepared rows x, the sums over all ordered pairs (i, j), i = j included, are
+The paper's table tab:cf_class_stat has three cases: both rows are of the same class; they are of
+different classes in the same superclass; or they are of different superclasses ("elsewhere"). The
+correlation of two rows is the inner product of the prepared rows, as in `class_correlation`.
+
+For a set of n prepared rows x, the sums over all ordered pairs (i, j), including i = j, are
 
     Σ 1 = n²,    Σ x_i · x_j = ‖Σ x‖²,    Σ (x_i · x_j)² = ‖Σ x xᵀ‖²_F.
 
-Let C be the total of these sums over all classes, S over all superclasses, D over single rows, and
-W the sums for all rows together. The three cases of the paper's table tab:cf_class_stat are
+Compute these three sums for each class and add them over all classes: C. Let S be the same for
+superclasses, D for sets of a single row, and W the three sums for the set of all rows. Then
 
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
-computed from d × d matrices of one class, one superclass and all rows, not from an N × N matrix.
-The correlation and the preparation are those of `class_correlation`.
+The sums need d × d matrices for d features, but no N × N matrix for N rows.
 """
 
 from dataclasses import dataclass
@@ -23,12 +26,12 @@ from twohot.base import ArgumentError, FloatArray, IntArray, Matrix, check_super
 from twohot.describe.correlation import center_labelled, check_labelled, correlate
 from twohot.rows import Preparation, are_far_apart, one_blas_thread
 
-# Number of rows sampled for the spread, if rows of a class cannot be read together. With so many,
-# the spread is exact to three digits.
+# Number of rows that are sampled for the standard deviation, if the rows of a class cannot be read
+# together. With so many rows, the standard deviation is exact to three digits.
 PAIR_ROWS = 50_000
 
-# Entries of the rows that are read and multiplied at once, 16 MB in float64. With fewer, memory
-# access would limit the update of a d × d matrix.
+# Number of entries of the rows that are read and multiplied at once, 16 MB in float64. With fewer
+# entries, memory access would limit the speed of the update of a d × d matrix.
 CHUNK_ENTRIES = 2**21
 
 # Three d × d matrices with this many features take 1.6 GB in float64.
@@ -37,33 +40,33 @@ MAX_FEATURES = 2**13
 
 @dataclass(frozen=True)
 class PairGroup:
-    """Number, mean and spread of the correlations in a group of pairs of rows."""
+    """Number, mean and standard deviation of the correlations in a group of pairs of rows."""
 
-    n_pairs: int  # pairs of different rows, each counted once
-    mean: float  # NaN if there is no pair
-    std: float  # over these pairs; NaN if there is none
+    n_pairs: int  # number of pairs of different rows; (i, j) and (j, i) are one pair
+    mean: float  # mean correlation; NaN if there is no pair
+    std: float  # standard deviation of the correlation over the pairs; NaN if there is no pair
 
 
 @dataclass(frozen=True)
 class PairStatistics:
     """The correlations of all pairs of different rows, in the three cases of the paper."""
 
-    same_class: PairGroup  # of one class
-    same_superclass: PairGroup  # of different classes in one superclass
-    elsewhere: PairGroup  # of different superclasses
-    n_sampled: int | None = None  # rows sampled for the spread; None: all rows
+    same_class: PairGroup  # both rows are of the same class
+    same_superclass: PairGroup  # rows of different classes in the same superclass
+    elsewhere: PairGroup  # rows of different superclasses
+    n_sampled: int | None = None  # number of rows sampled for `std`; None: all rows are used
 
 
 def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
-    """Return mean and spread of the correlations of pairs of rows, in the paper's three cases.
+    """Return mean and standard deviation of the correlations of pairs of rows, in three cases.
 
-    The two rows are of one class, of two classes in one superclass, or of two superclasses. The
-    results are exact, over all pairs of different rows. X is read twice: for its mean, and class by
-    class. `class_correlation` defines the correlation.
+    The two rows are of one class, of two classes in one superclass, or of two superclasses, as in
+    the paper. The results are exact, over all pairs of different rows. X is read twice: once for
+    its mean, and once class by class. `class_correlation` defines the correlation of two rows.
 
-    Rows of Dask and of files that are read in blocks (Parquet, Zarr) cannot be read class by class.
-    For these, counts and means are exact too, but the spread is computed from a fixed sample of
-    50,000 rows. `n_sampled` is the number of sampled rows.
+    Dask collections, and files that are read in blocks (Parquet, Zarr), cannot be read class by
+    class. Then numbers of pairs and means are exact too, but the standard deviations are computed
+    from a fixed random sample of 50,000 rows. `n_sampled` is the number of sampled rows.
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         advice = f"pass at most {MAX_FEATURES}, {how}, or use the means from class_correlation."
         raise ArgumentError("X", problem, advice)
     preparation = center_labelled(rows, coded)
-    # On one thread the sums are the same on every machine, and small products are faster.
+    # On one thread, sums do not depend on the number of cores, and small products are faster.
     with one_blas_thread():
         if not are_far_apart(rows):
             return _sum_pairs(rows, coded.codes, superclasses, preparation)
@@ -161,7 +164,7 @@ class _Moments:
     def __init__(self, n_features: int) -> None:
         self.n_rows = 0
         self.total = np.zeros(n_features)
-        # Σ x xᵀ, only its upper triangle, in the order of BLAS.
+        # Only the upper triangle of Σ x xᵀ, in column-major order, which BLAS needs.
         self.second = np.zeros((n_features, n_features), order="F")
 
     def add_rows(self, x: FloatArray) -> None:
@@ -177,14 +180,14 @@ class _Moments:
         self.second += other.second
 
     def pair_sums(self) -> FloatArray:
-        """Return the sums of 1, c and c² over all ordered pairs, where c is their correlation."""
+        """Return the sums of 1, c and c² over all ordered pairs of rows with correlation c."""
         diagonal = np.diag(self.second)
         squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
         return np.array([float(self.n_rows**2), self.total @ self.total, squares])
 
 
 def _describe(sums: FloatArray) -> PairGroup:
-    """Return mean and spread from the sums of 1, c and c² over ordered pairs."""
+    """Return the statistics that follow from the sums of 1, c and c² over ordered pairs."""
     count = round(float(sums[0]))
     if count == 0:
         return PairGroup(0, float("nan"), float("nan"))

@@ -13,8 +13,9 @@ from scipy.spatial.distance import pdist
 
 from twohot.base import ArgumentError, FloatArray, check_class_count, is_real
 
-# The paper's cuts of dendrograms, as fractions of the largest merge distance. Its published code
-# uses the first cut for noise and maps, and the second one for the statistics of pairs (Table 2).
+# The paper's cuts of dendrograms, as fractions of the largest merge distance. The published code of
+# the paper uses the first cut for superclass noise and correlation maps, and the second cut for the
+# statistics of pairs of rows (Table 2).
 PAPER_CUT = 0.8
 PAPER_STATISTICS_CUT = 0.9
 
@@ -36,24 +37,27 @@ class Superclasses:
 def cluster_classes(
     means: ArrayLike, *, n_superclasses: int | None = None, cut: float = PAPER_CUT
 ) -> Superclasses:
-    """Return groups of classes that correlate similarly with all classes.
+    """Return superclasses: groups of classes that have similar correlations with all classes.
 
-    Classes are merged by complete linkage on the rows of 1 - means, as in the paper. Merging stops
-    before a merge distance above `cut` times the largest one, or at `n_superclasses` groups.
+    Classes are merged by complete linkage on the rows of 1 - means, as in the paper. If
+    `n_superclasses` is None, merges at more than `cut` times the largest merge distance are left
+    out. Otherwise, merging stops at `n_superclasses` groups.
 
     Parameters
     ----------
     means : array of shape (n_classes, n_classes)
-        Mean correlation of each pair of classes, as `class_correlation` returns it. A class of one
-        row has NaN on the diagonal, which is replaced by the mean of the diagonal.
+        Mean correlation of each pair of classes, as `class_correlation` returns it. If a class has
+        one row, its entry on the diagonal is NaN. It is replaced by the mean of the diagonal.
     n_superclasses : int, optional
         Number of superclasses, from 1 to n_classes; by default determined by `cut`.
     cut : float
-        Fraction of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
+        Fraction of the largest merge distance, above 0 and at most 1. The default is the paper's
+        value, 0.8.
 
     Returns
     -------
     Superclasses
+        The superclass of each class, and the dendrogram.
 
     Examples
     --------
@@ -82,16 +86,17 @@ def cluster_classes(
 
 
 def _check_means(means: ArrayLike) -> FloatArray:
-    """Return a copy without NaN; raise unless it is a symmetric matrix of at least two classes."""
+    """Return a copy without NaN; raise unless `means` is a symmetric matrix of several classes."""
     array = np.array(means, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
         advice = "pass a square matrix of at least two classes, as class_correlation returns it."
         raise ArgumentError("means", f"has shape {array.shape}", advice)
     same = np.diag(array)
     known = same[~np.isnan(same)]
-    # If no class has two rows, any number works, because it changes all distances equally.
+    # If no class has two rows, any value works, because it changes all distances equally.
     np.fill_diagonal(array, np.where(np.isnan(same), known.mean() if known.size else 1.0, same))
-    if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=0, atol=1e-6):
-        problem = "is not symmetric, or has NaN or infinity off its diagonal"
+    is_finite = np.isfinite(array).all()
+    if not is_finite or not np.allclose(array, array.T, rtol=0, atol=1e-6):
+        problem = "is not symmetric" if is_finite else "has infinity, or NaN off its diagonal"
         raise ArgumentError("means", problem, "pass the mean correlations of all pairs of classes.")
     return array

@@ -1,15 +1,15 @@
 """Estimate the noise of given labels, and the correlations of the true classes.
 
-Noise: C[a, b] is the fraction of rows of true class a whose given label is b. It is estimated by
-the label model, or passed by the user.
+Noise: C[a, b] is the fraction of rows of true class a whose given label is b. This matrix is
+estimated by the label model, or passed by the user.
 
-Correlation: among the rows with given label b, a fraction P[a, b] has true class a (columns sum to
-one). If the label of a row depends only on its class, the mean correlations of given labels mix
-those of the true classes,
+Correlation: Let W be the mean correlations of pairs of true classes. Among the rows with given
+label b, a fraction P[a, b] has true class a (columns of P sum to one). If the given label of a row
+depends only on its true class, the mean correlations of rows by given label are mixtures of W,
 
-    measured = Pᵀ W P,        W = P⁻ᵀ measured P⁻¹,
+    measured = Pᵀ W P,        W = P⁻ᵀ measured P⁻¹.
 
-so that noise makes the correlations of different classes more similar.
+So noise makes the measured correlations of different classes more similar than W.
 """
 
 from dataclasses import dataclass, replace
@@ -33,9 +33,10 @@ class NoiseEstimate:
 
     corruption: NDArray[np.float64]  # (n_classes, n_classes), row true class, column given label
     class_sizes: NDArray[np.float64]  # (n_classes,), number of rows of each true class
-    given: bool  # whether a user passed the corruption matrix; else it is estimated
-    interval: tuple[float, float] = (0.0, 1.0)  # confidence interval of `rate`
-    n_likely_wrong: int = 0  # labels that an audit flags, more likely wrong than right
+    given: bool  # whether the user passed the corruption matrix; else it is estimated
+    # Lower and upper bound of the fraction of wrong labels, as `LabelIssues.noise_interval`
+    interval: tuple[float, float] = (0.0, 1.0)
+    n_likely_wrong: int = 0  # labels that an audit flags and that are more likely wrong than right
 
     @property
     def rate(self) -> float:
@@ -44,29 +45,29 @@ class NoiseEstimate:
 
     @property
     def posterior(self) -> FloatArray:
-        """(n_classes, n_classes) fraction of each true class (row) in the rows of one label."""
+        """(n_classes, n_classes) fraction of each true class (row) by given label (column)."""
         joint = self.class_sizes[:, np.newaxis] * self.corruption
         return np.asarray(joint / joint.sum(axis=0))
 
     @property
     def confused(self) -> IntArray:
-        """Positions of the classes in which a wrong label is at least as frequent as the right."""
+        """Positions of classes in which a wrong label is at least as frequent as the right one."""
         return np.flatnonzero(label_gaps(self.corruption) <= 0)
 
     @property
     def slope(self) -> float:
-        """Expected increase in agreement with the given labels if accuracy increases by one.
+        """Increase of the expected agreement with given labels, divided by that of the accuracy.
 
         A correct prediction agrees with the given label if this label is right. A wrong prediction
-        agrees if the label is the same wrong class. The probability of this is averaged over all
-        wrong classes.
+        agrees with the given label if both are the same wrong class. The probability of this is
+        averaged over all wrong classes.
         """
         right = np.diag(self.corruption)
         gain = right - (1 - right) / (len(right) - 1)
         return float(np.average(gain, weights=self.class_sizes))
 
     def as_accuracy(self, agreement: float) -> float:
-        """Convert a difference in agreement to one in accuracy; NaN unless `slope` is positive."""
+        """Convert a difference in agreement to a difference in accuracy; NaN if `slope` <= 0."""
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
@@ -88,8 +89,9 @@ def count_noise(
 ) -> NoiseEstimate:
     """Return the noise estimated from weighted counts of given labels by true class.
 
-    If rows are few, the K² counts are mostly random. So the estimate is shrunk towards symmetric
-    noise. The factor is the fraction of their difference that chance explains (James and Stein).
+    If there are few rows, the counts are mostly random. So the estimate is shrunk towards symmetric
+    noise of the same rate. The weight of symmetric noise is the fraction of the difference between
+    the two that chance explains (James and Stein).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), weights)
@@ -109,7 +111,7 @@ def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
     matrix = check_corruption(corruption)
     if len(matrix) != len(given_sizes):
         problem = f"has {counted(len(matrix), 'row')} for {len(given_sizes)} classes"
-        advice = "pass one row and one column per class that has rows, in the order of classes."
+        advice = "pass one row and one column per class that has rows, sorted like the classes."
         raise ArgumentError("corruption", problem, advice)
     # given_sizes = corruptionᵀ sizes; rounding and chance can make a size zero or negative.
     sizes = np.linalg.lstsq(matrix.T, given_sizes.astype(np.float64))[0]
@@ -124,25 +126,25 @@ def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
 class CorrelationEstimate:
     """Mean correlation of all pairs of classes, by given labels and by true classes."""
 
-    measured: FloatArray  # (n_classes, n_classes), by given label
-    estimated: FloatArray  # (n_classes, n_classes), by true class
-    n_limited: int  # number of axes in which the correction is limited, so some noise remains
-    superclass: IntArray  # (n_classes,)
+    measured: FloatArray  # (n_classes, n_classes), mean correlations by given label
+    estimated: FloatArray  # (n_classes, n_classes), estimated mean correlations by true class
+    n_limited: int  # number of axes along which the correction is limited (see `unmix`)
+    superclass: IntArray  # (n_classes,), superclass of each class
 
     @property
     def same_class(self) -> float:
-        """Mean correlation within classes."""
+        """Mean of the estimated correlations within classes."""
         return float(np.diag(self.estimated).mean())
 
     @property
     def same_superclass(self) -> float:
-        """Mean over pairs of classes in the same superclass; NaN if there are none."""
+        """Mean over pairs of different classes in one superclass; NaN if there is no such pair."""
         same = self.superclass[:, np.newaxis] == self.superclass
         return self._mean(same & ~np.eye(len(same), dtype=bool))
 
     @property
     def elsewhere(self) -> float:
-        """Mean over pairs of classes in different superclasses; NaN if there are none."""
+        """Mean over pairs of classes in different superclasses; NaN if there is no such pair."""
         return self._mean(self.superclass[:, np.newaxis] != self.superclass)
 
     @property
@@ -157,9 +159,10 @@ class CorrelationEstimate:
 def unmix(measured: FloatArray, noise: NoiseEstimate, superclass: IntArray) -> CorrelationEstimate:
     """Return the correlations of the true classes; limit the correction where errors would grow.
 
-    With P = U diag(σ) Vᵀ, the correction divides the class means by σ along each axis. The
-    mean of n rows of unit norm has an error of norm at most 1/√n. The correction increases it to
-    1/(σ √n). A σ below 1/√n is replaced by 1/√n, so that the error is at most the norm of a row.
+    With P = U diag(σ) Vᵀ, the correction divides the class means by σ along each axis. The mean of
+    n rows of unit norm has an error of norm at most about 1/√n. The correction increases this error
+    to 1/(σ √n). So a σ below 1/√n is replaced by 1/√n. The error is then at most 1, the norm of a
+    row.
 
     Examples
     --------
@@ -172,7 +175,7 @@ def unmix(measured: FloatArray, noise: NoiseEstimate, superclass: IntArray) -> C
     [[0.5, -0.5], [-0.5, 0.5]]
     """
     filled, same = measured.copy(), np.diag(measured)
-    # A class of one row has no pair: the mean of the other classes is used.
+    # A class of one row has no pair of rows. The mean over the other classes is used instead.
     np.fill_diagonal(filled, np.where(np.isnan(same), np.nanmean(same), same))
     left, sigma, right = np.linalg.svd(noise.posterior)
     least = 1 / np.sqrt(noise.class_sizes.mean())
@@ -182,10 +185,10 @@ def unmix(measured: FloatArray, noise: NoiseEstimate, superclass: IntArray) -> C
 
 
 def feasible(correlation: FloatArray) -> NDArray[np.float64]:
-    """Return correlations, adjusted to values that rows of unit norm can have.
+    """Return mean correlations, adjusted to values that rows of unit norm can have.
 
-    Estimation errors cause small negative eigenvalues; these are set to zero. They also cause
-    correlations that are too large for rows of unit norm; these are scaled down.
+    Estimation errors cause small negative eigenvalues, which are set to zero. Estimation errors
+    also cause correlations that are too large for rows of unit norm. These are scaled down.
     """
     values, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T

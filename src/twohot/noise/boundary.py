@@ -1,13 +1,13 @@
-"""Noise at class boundaries: a row that looks like another class may get the label of that class.
+"""Noise at class boundaries: a row that looks like another class can get the label of that class.
 
-Let y be the true label of row i, and P[i, k] the probability of class k for this row. P comes from
-a probe fitted to true labels of other rows. The label of row i changes with probability
+Let y be the true label of row i, and P[i, k] the probability of class k for this row, from a probe
+that was fitted to the true labels of other rows. The label of row i changes with probability
 
     flip[i] = min(LARGEST_FLIP, c · ambiguity[i]),      ambiguity[i] = 1 + LEAST_AMBIGUITY - P[i, y]
 
 with c such that mean(flip) = noise_rate. If the label changes, the new label is k ≠ y with
-probability P[i, k] / (1 - P[i, y]). A corruption matrix cannot describe this noise: the probability
-of an error depends on the row, as it does with human annotators.
+probability P[i, k] / (1 - P[i, y]). A corruption matrix cannot describe this noise, because the
+probability of an error depends on the row, as it does with human annotators.
 """
 
 import numpy as np
@@ -29,9 +29,9 @@ from twohot.base import (
 )
 from twohot.noise.corruption import Corrupted, corrupted_to
 
-# The largest probability that a label changes. Below 1, so that no label is certainly wrong.
+# The largest probability that a label changes. It is below 1, so that no label is certainly wrong.
 LARGEST_FLIP = 0.95
-# The ambiguity of a row with P[i, y] = 1. Above 0, so that no label is certainly right.
+# The ambiguity of a row with P[i, y] = 1. It is above 0, so that no label is certainly right.
 LEAST_AMBIGUITY = 0.05
 
 
@@ -50,8 +50,9 @@ def boundary_noise(
     labels, random_state
         As for `corrupt_labels`.
     probabilities : array of shape (n_samples, n_classes)
-        Probability of each class for each sample, from a probe fitted to true labels of other
-        samples. Rows sum to one. `twohot.judge.given.out_of_fold_probabilities` computes them.
+        Probability of each class for each sample. Rows sum to one. The probabilities come from a
+        probe that was fitted to the true labels of other samples:
+        `twohot.judge.given.out_of_fold_probabilities` computes them.
     noise_rate : float
         Expected fraction of labels that change, from 0 to 0.95.
     classes : array of shape (n_classes,), optional
@@ -60,12 +61,13 @@ def boundary_noise(
     Returns
     -------
     Corrupted
-        As `corrupt_labels` returns. A class without samples has 1 on the diagonal of `corruption`.
+        The noisy labels, as from `corrupt_labels`. A class without samples has 1 on the diagonal of
+        `corruption`.
 
     Notes
     -----
-    If all other classes have probability zero for a sample, it keeps its label. The labels of other
-    samples then change more often, so that the expected rate is still `noise_rate`.
+    If all other classes have probability zero for a sample, the sample keeps its label. The labels
+    of other samples then change more often, so that the expected rate is still `noise_rate`.
 
     Examples
     --------
@@ -94,14 +96,15 @@ def boundary_noise(
 
 
 def flip_probabilities(probabilities: FloatArray, codes: IntArray, noise_rate: float) -> FloatArray:
-    """Return for each label the probability that it changes; the mean is `noise_rate`."""
+    """Return the probability that each label changes; the mean of these is `noise_rate`."""
     of_label = probabilities[np.arange(len(codes)), codes]
-    # Positive entries are counted, because 1 plus a tiny probability would be rounded to 1.
+    # A row can flip if a class other than its label has a positive probability. Sums of
+    # probabilities cannot show this, because 1 plus a tiny probability is rounded to 1.
     can_flip = np.count_nonzero(probabilities, axis=1) > (of_label > 0)
     largest = LARGEST_FLIP * float(can_flip.mean())
     if noise_rate > largest:
         n_fixed = counted(int((~can_flip).sum()), "row")
-        problem = f"cannot be reached because {n_fixed} cannot have another class"
+        problem = f"cannot be reached because {n_fixed} have probability 0 for all other classes"
         advice = f"pass at most {largest:.6g}, or probabilities of a probe with a larger penalty."
         raise ArgumentError({"noise_rate": noise_rate}, problem, advice)
     flip = np.zeros(len(codes))
@@ -114,10 +117,11 @@ def _capped(ambiguity: FloatArray, total: float) -> FloatArray:
 
     If the m most ambiguous rows have the probability LARGEST_FLIP, then
 
-        c = (total - m · LARGEST_FLIP) / Σ ambiguity of the others,
+        c = (total - m · LARGEST_FLIP) / Σ ambiguity of the other rows.
 
-    and m is the smallest number for which no other row exceeds LARGEST_FLIP. c decreases with m, so
-    the code tests every m at once, and counts those that are too small.
+    The right m is the smallest one for which c · ambiguity of the other rows is at most
+    LARGEST_FLIP. c decreases with m, so the code tests all m at once, and counts the m that are too
+    small.
     """
     if ambiguity.size == 0:
         return ambiguity
@@ -125,23 +129,23 @@ def _capped(ambiguity: FloatArray, total: float) -> FloatArray:
     others = np.cumsum(largest_first[::-1])[::-1]
     c = (total - LARGEST_FLIP * np.arange(len(ambiguity))) / others
     m = int(np.count_nonzero(c * largest_first > LARGEST_FLIP))
-    # Rounding may count all rows as too small, or exceed the bound by the last digit.
+    # By rounding, all m may be too small, or a result may exceed LARGEST_FLIP in its last digit.
     return np.asarray(np.minimum(LARGEST_FLIP, c[min(m, len(c) - 1)] * ambiguity))
 
 
 def _draw_other_class(
     probabilities: FloatArray, codes: IntArray, generator: np.random.Generator
 ) -> IntArray:
-    """Draw for each row a class that differs from its code, by the probabilities of the row."""
+    """Draw for each row a class other than its label, with the probabilities of the row."""
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities)
     logits[np.arange(len(codes)), codes] = -np.inf
-    # The argmax of logits plus Gumbel noise is a draw from their softmax.
+    # The argmax of logits plus Gumbel noise is a draw from the softmax of the logits.
     return np.asarray(np.argmax(logits + generator.gumbel(size=logits.shape), axis=1))
 
 
 def _check_probabilities(probabilities: ArrayLike, n_samples: int, n_classes: int) -> FloatArray:
-    """Return probabilities as float64; raise unless there is one row per sample, summing to one."""
+    """Return probabilities as float64; raise unless each sample has one row that sums to one."""
     check_real("probabilities", probabilities)
     rows = check_soft_targets(
         as_array(probabilities), n_samples, name="probabilities", beside="labels"
@@ -149,6 +153,6 @@ def _check_probabilities(probabilities: ArrayLike, n_samples: int, n_classes: in
     if rows.shape[1] != n_classes:
         columns = counted(rows.shape[1], "column")
         problem = f"has {columns} for {counted(n_classes, 'class', 'classes')}"
-        advice = "pass one column per class. If a class has no sample, list all in {classes}."
+        advice = "pass one column per class. If a class has no sample, pass all as {classes}."
         raise ArgumentError("probabilities", problem, advice, classes=...)
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))

@@ -1,7 +1,7 @@
 """Add label noise to a table, by a corruption matrix or at class boundaries.
 
-The original labels are kept in `true_labels`. The provenance of the table stores the arguments and
-the corruption matrix that results.
+The original labels are kept in `true_labels`. The provenance of the table stores the arguments, and
+the corruption matrix as counted in the new labels.
 """
 
 from collections.abc import Callable
@@ -50,8 +50,8 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
     table : FeatureTable
         Only its classes and superclasses are used.
     kind : {"symmetric", "asymmetric", "pair_flip", "superclass"}
-        The function of `twohot.noise` that makes the matrix. "asymmetric" and "pair_flip" confuse
-        each class with the next one.
+        Kind of noise. The matrix is made by the function of `twohot.noise` with this name, or by
+        `superclass_noise`. "asymmetric" and "pair_flip" confuse each class with the next class.
     noise_rate : float
         Fraction of labels that change, from 0 to 1.
 
@@ -72,18 +72,20 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
         return BY_NUMBER[kind](len(table.classes), noise_rate)
     if table.superclass is None:
         problem = "needs the superclass of each class, but this table has none"
-        advice = f"set its superclass and superclass_names, or use one of {first_few(BY_NUMBER)}."
+        advice = "set superclass and superclass_names of the table, or pass one of "
+        advice += f"{first_few(BY_NUMBER)}."
         raise ArgumentError({"kind": kind}, problem, advice)
-    # If a superclass has no class, its number is a gap. So superclasses are numbered again.
+    # If a superclass of the table has no class, there is a gap in the numbers. So superclasses are
+    # numbered again.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
 
 
 def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
     r"""Read a corruption matrix, with rows and columns in the order of `classes`.
 
-    A `.npy` file must have this order. The first line of a CSV file names the classes, in any
-    order. Then follows one line per true class, in the order of the first line. The numbers are not
-    checked here.
+    The rows and columns of a `.npy` file must be in this order. In a CSV file, the first line has
+    the names of the classes, in any order. Each further line has the numbers of one true class, in
+    the order of the first line. The numbers are not validated here.
 
     Examples
     --------
@@ -93,15 +95,16 @@ def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
            [0. , 1. ]])
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file: pass a corruption matrix, .csv or .npy.")
+        raise FileNotFoundError(f"{path} is not a file: pass a corruption matrix (.csv or .npy).")
     if path.suffix == ".npy":
         return map_array(path)
     columns = csv_columns(path, lambda _: False, has_header=True)
     n_rows = len(next(iter(columns.values())))
     if sorted(columns) != sorted(classes) or n_rows != len(classes):
         raise ValueError(
-            f"{path} has the columns {first_few(columns)} and {counted(n_rows, 'row')}: name the "
-            f"{len(classes)} classes in the first line, and add one line per class below."
+            f"{path} has the columns {first_few(columns)} and {counted(n_rows, 'row')}: write the "
+            f"names of the {len(classes)} classes ({first_few(classes)}) in the first line, and "
+            "one line of numbers per class below."
         )
     order = [list(columns).index(name) for name in classes]
     return np.column_stack([columns[name] for name in classes])[order]
@@ -122,24 +125,27 @@ def corrupt_table(
     Parameters
     ----------
     table : FeatureTable
-        A table without true labels; its labels are assumed to be right.
+        A table without true labels. Its labels are assumed to be right.
     corruption : array of shape (n_classes, n_classes)
-        Row true class, column given label; rows sum to one.
+        Corruption matrix: row true class, column given label. Rows sum to one.
     seed : int
         The same seed gives the same labels.
     exact : bool, default False
-        Whether the counts of labels are fixed; see `twohot.noise.corrupt_labels`.
+        If True, the counts of labels are their expectations, rounded; see
+        `twohot.noise.corrupt_labels`.
     split : str, optional
-        The split whose labels change, or "all"; by default "train" if the table has splits.
+        The split whose labels change, or "all". By default "train" if the table has splits, else
+        all rows.
     kind, rate
-        Kind and rate of the noise, stored in the provenance. By default the rate is computed from
-        the matrix.
+        Kind and rate of the noise. They are only stored in the provenance. By default the rate is
+        computed from the matrix.
 
     Returns
     -------
     FeatureTable
         `labels` follow the matrix, `true_labels` are the previous labels. Rows without a label stay
-        unlabelled. `provenance["corruption"]` has the arguments and the matrix that results.
+        unlabelled. `provenance["corruption"]` has the arguments, and the matrix as counted in the
+        new labels.
 
     Examples
     --------
@@ -167,21 +173,22 @@ def corrupt_table_at_boundary(
     seed: int,
     split: str | None = None,
 ) -> FeatureTable:
-    """Return a table in which rows that look like another class may have the label of that class.
+    """Return a table in which rows that look like another class can have the label of that class.
 
     Parameters
     ----------
     table, seed, split
         As for `corrupt_table`.
     probabilities : array of shape (n_corrupted, n_classes)
-        Class probabilities of each labelled row of the split, from a probe fitted to other rows.
+        Class probabilities of each labelled row of the split, from a probe that was fitted to the
+        labels of other rows.
     noise_rate : float
         Expected fraction of labels that change; see `twohot.noise.boundary_noise`.
 
     Returns
     -------
     FeatureTable
-        As from `corrupt_table`; the kind in the provenance is "boundary".
+        The table as from `corrupt_table`, with the kind "boundary" in its provenance.
 
     Examples
     --------
@@ -197,7 +204,7 @@ def corrupt_table_at_boundary(
 
 
 def _options(table: FeatureTable, seed: int) -> dict[str, Any]:
-    """Return the options of `corrupt_labels` and `boundary_noise` for labels stored as codes."""
+    """Return arguments of `corrupt_labels` and `boundary_noise` for the class codes of a table."""
     classes = np.arange(len(table.classes))
     return {"random_state": check_count("seed", seed, 0), "classes": classes}
 
@@ -215,17 +222,15 @@ def _noisy(
 
 
 def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[IntArray, str]:
-    """Return the rows whose labels will change, and the name of their split.
-
-    These are the labelled rows of `split`.
-    """
+    """Return the labelled rows of `split`, whose labels can change, and the name of the split."""
     if table.true_labels is not None:
         problem = "already has true labels, so its given labels may be wrong"
-        raise ArgumentError("table", problem, "pass the table before its labels were corrupted.")
+        advice = "pass the table as it was before its labels were corrupted."
+        raise ArgumentError("table", problem, advice)
     name = table.chosen_split(split) or ALL_ROWS
     if split is None and table.split is not None and name == ALL_ROWS:
         problem = f"there is no split {TRAINING!r} among {first_few(table.split_names)}"
-        raise ArgumentError("", problem, "choose one by {split}, which may be 'all'.", split=...)
+        raise ArgumentError("", problem, "pass {split}, the name of a split or 'all'.", split=...)
     rows = table.rows_of_split(split)
     labelled = rows[table.labels[rows] != NO_LABEL]
     if labelled.size == 0:

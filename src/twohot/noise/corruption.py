@@ -4,12 +4,15 @@ A corruption matrix C contains the probability of each given label in each true 
 
     C[k, k'] = fraction of the samples of true class k whose given label is k'.
 
-Rows sum to one. With K classes and noise rate η, the diagonal is 1 - η. The other entries are
+Rows sum to one. With K classes and noise rate η, the diagonal is 1 - η. In row k, the other entries
+are
 
     symmetric    η / (K - 1)
-    asymmetric   2η / K at confused_with[k], η / K elsewhere
-    pair flip    η at confused_with[k], 0 elsewhere
-    superclass   η / (size - 1) on the other classes of the same superclass, 0 elsewhere
+    asymmetric   2η / K in column confused_with[k], η / K in the other columns
+    pair flip    η in column confused_with[k], 0 in the other columns
+    superclass   η / (size - 1) in columns of the same superclass, 0 in the other columns
+
+where `size` is the number of classes of the superclass.
 """
 
 from dataclasses import dataclass
@@ -42,14 +45,14 @@ class Corrupted:
     """Labels after corruption, and a record of the changes."""
 
     given_labels: NDArray[Any]  # (n_samples,), noisy labels for training; None: no label
-    flipped: NDArray[np.bool_]  # (n_samples,), given label differs from true label
-    corruption: NDArray[np.float64]  # (n_classes, n_classes), as counted in these labels
+    flipped: NDArray[np.bool_]  # (n_samples,), whether the given label differs from the true label
+    corruption: NDArray[np.float64]  # (n_classes, n_classes), counts divided by their row sums
     counts: NDArray[np.int64]  # (n_classes, n_classes), samples by true class and given label
-    classes: NDArray[Any]  # (n_classes,), the label of each row and column
+    classes: NDArray[Any]  # (n_classes,), the label of each row and column of the matrices
 
     @property
     def noise_rate(self) -> float:
-        """Fraction of labels that differ from the true ones."""
+        """Fraction of given labels that differ from the true labels."""
         return float(self.flipped.sum() / self.counts.sum())
 
 
@@ -92,8 +95,9 @@ def asymmetric(
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        For each class, the wrong label that is most likely. By default the next class; for the last
-        class it is the first. Given labels stay balanced only if this is a permutation.
+        For each class, its most likely wrong label. By default it is the next class, and for the
+        last class the first. If the true classes are balanced, the given labels are balanced only
+        if `confused_with` is a permutation.
 
     Returns
     -------
@@ -124,7 +128,8 @@ def pair_flip(
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The wrong label of each class. By default the next class; for the last it is the first.
+        The wrong label of each class. By default it is the next class, and for the last class the
+        first.
 
     Returns
     -------
@@ -194,24 +199,24 @@ def corrupt_labels(
     labels : array, list or series of shape (n_samples,)
         True labels: integers or text. Samples without a label (None, NaN, empty) stay unlabelled.
     corruption : array of shape (n_classes, n_classes)
-        Row true class, column given label; rows sum to one.
+        Corruption matrix: row true class, column given label. Rows sum to one.
     exact : bool, default False
-        If False, each given label is drawn independently from the row of its true class. If True,
-        the number of samples with true class k and given label k' is its expectation, rounded up
-        or down. The same holds for the number of samples with given label k'. Only the rounding
-        and the choice of the samples are random.
+        If False, the given label of each sample is drawn independently, with the probabilities in
+        the row of its true class. If True, two kinds of counts are their expectations, rounded up
+        or down: of samples with true class k and given label k', and of samples with given label
+        k'. Then only the rounding and the choice of the samples are random.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
-        The label of each row of `corruption`; by default the sorted distinct labels. Pass it if a
-        class has no sample, or if the rows have another order.
+        The label of each row of `corruption`; by default the sorted distinct labels. Pass `classes`
+        if a class has no sample, or if the rows of `corruption` have another order.
 
     Returns
     -------
     Corrupted
         `given_labels`, the mask `flipped`, `counts` by true class and given label, `classes`, and
-        `corruption`: the counts divided by the size of the true class. If a class has no samples,
-        its row is that of the argument.
+        `corruption`, the counts divided by the size of the true class. If a class has no samples,
+        its row of `corruption` is the row of the argument.
 
     Examples
     --------
@@ -251,7 +256,7 @@ def corrupted_to(true: Labels, given: IntArray, matrix: FloatArray) -> Corrupted
     return Corrupted(given_labels, given != true.codes, corruption, counts, true.classes)
 
 
-# Controlled rounding: round a table of expected counts and keep its row and column sums -----------
+# Controlled rounding: round a table of expected counts, but keep its row and column sums ----------
 # Given expected counts E (n_rows, n_columns) whose row sums are whole, find whole counts X with
 #
 #     X[i, j]        the floor or the ceiling of E[i, j],
@@ -259,24 +264,24 @@ def corrupted_to(true: Labels, given: IntArray, matrix: FloatArray) -> Corrupted
 #     Σ_i X[i, j]    the floor or the ceiling of Σ_i E[i, j].
 #
 # Such an X exists for every E: the remainders E - floor(E) are a fractional flow from rows to
-# columns through arcs of capacity one, and a flow problem with whole capacities that has a
-# fractional solution has a whole one too.
+# columns, through arcs of capacity one. If a flow problem with whole capacities has a fractional
+# solution, it also has a whole solution.
 #
-# A maximum flow alone finds such an X, but may round up cells with small remainders. So there are
-# two steps. `_diffuse` rounds row after row, and adds the rounding error of each column to the next
-# row. So the probability that a cell is rounded up is near its remainder, and column sums are
-# nearly right. `_repair` corrects the column sums by a maximum flow.
+# A maximum flow alone finds such an X, but it may round up cells with small remainders. So there
+# are two steps. `_diffuse` rounds row after row, and adds the rounding errors of each column to the
+# next row. Then the probability that a cell is rounded up is near its remainder, and column sums
+# are nearly right. `_repair` corrects the column sums by a maximum flow.
 
-# An expected count this close to a whole number counts as whole. This is far above the rounding
-# error of n_per_class * corruption. It is so small that the errors of 1000 × 1000 cells sum to less
-# than one, so that the flow problem with whole capacities has a solution.
+# An expected count at most this far from a whole number counts as whole. The value is far above the
+# rounding error of n_per_class * corruption. It is so small that the errors of 1000 × 1000 cells
+# sum to less than one, so that the flow problem with whole capacities has a solution.
 WHOLE = 1e-7
 
 
 def controlled_rounding(
     expected: FloatArray, row_sums: IntArray, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the whole counts X for the expected counts E; `row_sums` are the row sums of both."""
+    """Return whole counts X for the expected counts E; `row_sums` are the row sums of both."""
     floor = np.floor(expected + WHOLE)
     remainder = expected - floor
     remainder[remainder < WHOLE] = 0.0
@@ -288,9 +293,9 @@ def controlled_rounding(
 def _diffuse(
     remainder: FloatArray, n_up: IntArray, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return 1 for the `n_up[i]` cells of each row i that are rounded up, 0 for the others."""
+    """Round up `n_up[i]` cells of each row i; return 1 for these cells, and 0 for the others."""
     rounded_up = np.zeros(remainder.shape, dtype=np.int64)
-    # Random initial errors, so that the first rows do not always favour the same columns.
+    # The initial errors are random, so that the first rows do not always favour the same columns.
     error = generator.uniform(-0.5, 0.5, remainder.shape[1])
     for row in generator.permutation(len(remainder)):
         claim = np.where(remainder[row] > 0, remainder[row] + error, -np.inf)
@@ -301,16 +306,17 @@ def _diffuse(
 
 
 def _repair(remainder: FloatArray, rounded_up: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Move units within rows until each column sum is the floor or ceiling of its expectation.
+    """Return the rounding, changed so that column sums are the floor or ceiling of expectations.
 
-    A cell (row, column) that is rounded up has one unit. Units flow from the source to the columns,
-    and from a column to the sink if the column keeps the unit. A column has arcs to the rows in
-    which it is rounded up. A row has arcs to the columns that are rounded down in it. A unit that
-    flows along two such arcs moves from one column to another.
+    A cell (row, column) that is rounded up has one unit. A maximum flow moves units within rows.
+    Units flow from the source to the columns, and from a column to the sink if the column keeps the
+    unit. A column has arcs to the rows in which its cell is rounded up. A row has arcs to the
+    columns whose cell in this row is rounded down. If a unit flows from a column to a row and on to
+    another column, it moves from the first column to the second.
     """
     n_rows, n_columns = remainder.shape
     column_sums = rounded_up.sum(axis=0)
-    # K · WHOLE bounds the error of a column sum of K remainders.
+    # n_rows · WHOLE is an upper bound of the error in the sum of a column of remainders.
     slack = n_rows * WHOLE
     lowest = np.floor(remainder.sum(axis=0) + slack).astype(np.int64)
     highest = np.ceil(remainder.sum(axis=0) - slack).astype(np.int64)
@@ -325,8 +331,8 @@ def _repair(remainder: FloatArray, rounded_up: NDArray[np.int64]) -> NDArray[np.
         (*np.where(is_up, (columns[column], row), (row, columns[column])), 1),
         (source, columns, column_sums),
         (columns, sink, lowest),
-        # All ceilings share one node, with the capacity that the floors leave. So a flow of all
-        # units fills every floor.
+        # Units above the floors of the column sums share one node. Its capacity is the number of
+        # units minus the sum of the floors. So a flow of all units reaches every floor.
         (columns, above_floor, highest - lowest),
         (above_floor, sink, column_sums.sum() - lowest.sum()),
     ]

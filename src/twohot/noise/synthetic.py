@@ -1,6 +1,6 @@
-"""Unit-norm features with given correlations between classes.
+"""Features of unit norm with given correlations between classes.
 
-A sample of class k is its class mean plus a residual that is orthogonal to this mean,
+A sample of class k is the mean m_k of its class, plus a residual r that is orthogonal to this mean,
 
     x = m_k + r,    ‖m_k‖² = same_class,    ‖r‖² = 1 - same_class,    r · m_k = 0,
 
@@ -11,15 +11,17 @@ different samples, of classes k and l, is exactly m_k · m_l. The means are buil
                           same_superclass   k ≠ l of one superclass
                           elsewhere         otherwise.
 
-With h the size of a superclass, W = (same_class - same_superclass) I
-+ (same_superclass - elsewhere) (blocks of ones) + elsewhere (all ones). For a negative
-`elsewhere`, W is positive semidefinite if and only if
+Let h be the number of classes of a superclass. W is the sum of three matrices:
+(same_class - same_superclass) I, (same_superclass - elsewhere) times a block of ones for each
+superclass, and `elsewhere` times a matrix of ones. If `elsewhere` is negative, W is positive
+semidefinite if and only if
 
     -elsewhere · Σ_superclasses h / (same_class - same_superclass
                                      + (same_superclass - elsewhere) h)  ≤  1.
 
-A residual is drawn from a Gaussian, then made orthogonal to m_k and scaled. The variance of the
-Gaussian is ∝ i^(-decay) along the i-th of n_features random axes. All classes have the same axes.
+A residual is drawn from a Gaussian distribution, then made orthogonal to m_k, and scaled. The
+Gaussian has n_features random axes, which are the same for all classes. Its variance along axis i
+is proportional to i^(-decay).
 """
 
 import math
@@ -44,7 +46,7 @@ from twohot.base import (
     check_within,
 )
 
-# Number of rows generated at once, so that products are fast and temporary arrays take a few MB.
+# Number of rows that are generated at once. Products are then fast, and temporary arrays small.
 BLOCK_ROWS = 2048
 
 # Eigenvalues of W below this fraction of its trace are rounding errors.
@@ -56,9 +58,9 @@ class SyntheticFeatures:
     """Synthetic features with known classes, class means and superclasses."""
 
     features: NDArray[np.floating[Any]]  # (n_samples, n_features)
-    labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, class after class
-    class_means: NDArray[np.float64]  # (n_classes, n_features), expectation of each class
-    superclass: NDArray[np.intp]  # (n_classes,)
+    labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, sorted
+    class_means: NDArray[np.float64]  # (n_classes, n_features), expected features of each class
+    superclass: NDArray[np.intp]  # (n_classes,), superclass of each class
 
 
 def make_features(
@@ -74,32 +76,34 @@ def make_features(
     random_state: RandomState = None,
     dtype: DTypeLike = np.float32,
 ) -> SyntheticFeatures:
-    """Return unit-norm features with given correlations between classes.
+    """Return features of unit norm with given correlations between classes.
 
-    If there are at least as many features as classes, the expected inner products are exact. (The
-    rank of the correlations is enough.) With fewer features, such class means do not exist. Then
-    the means have the right length and random directions. The inner product of two means differs
+    If there are at least as many features as classes, the expected inner products of samples are
+    the requested values. (If the matrix of these values has a lower rank, as many features as its
+    rank suffice.) With fewer features, class means with these inner products do not exist. Then the
+    means have the right length, but random directions. The inner product of two means then differs
     from the requested value by about same_class · sqrt(1 / n_features - 1 / n_classes). In both
-    cases, the expected inner products of samples are those of `class_means`.
+    cases, the expected inner products of samples are the inner products of `class_means`.
 
     Parameters
     ----------
     n_classes : int
         Number of classes.
     n_per_class : int or sequence of n_classes int
-        Samples of each class.
+        Number of samples of each class.
     n_features : int
         Number of features, at least 2.
     same_class, same_superclass, elsewhere : float
-        Expected inner product of two different samples: of the same class, of two classes in one
-        superclass, and of two superclasses. Pass same_class ≥ same_superclass ≥ elsewhere.
-        `elsewhere` may be negative if vectors with such inner products exist.
+        Expected inner product of two different samples: of the same class, of different classes in
+        one superclass, and of different superclasses. Pass same_class ≥ same_superclass ≥
+        elsewhere. `elsewhere` can be negative, unless no vectors have such inner products.
     superclass : array of shape (n_classes,), optional
         The superclass of each class, numbered 0, 1, … without gaps. By default each superclass has
-        one class, and `same_superclass` must not be passed.
+        one class; do not pass `same_superclass` then.
     decay : float, default 0.8
-        The variance within a class decreases as i^(-decay) along its i-th principal axis. With 0,
-        it is equal in all directions. The default resembles ImageNet features of CIFAR-100.
+        The variance within a class along its i-th principal axis is proportional to i^(-decay). If
+        `decay` is 0, the variance is equal in all directions. The default is similar to the
+        features of CIFAR-100 from an ImageNet backbone.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same features.
     dtype : {float32, float64}, default float32
@@ -108,7 +112,7 @@ def make_features(
     Returns
     -------
     SyntheticFeatures
-        `features`, `labels`, `class_means`, `superclass`.
+        It has the fields `features`, `labels`, `class_means` and `superclass`.
 
     Examples
     --------
@@ -140,7 +144,7 @@ def make_features(
         rows = features[start : start + BLOCK_ROWS]
         means = stored_means[labels[start : start + BLOCK_ROWS]]
         np.matmul(generator.standard_normal(rows.shape, dtype=kind), mixing, out=rows)
-        # If same_class is zero, the means are zero too, and any divisor works.
+        # If same_class is zero, the class means are zero too, and any divisor works.
         along = np.einsum("ij,ij->i", rows, means) / (norm_squared or 1.0)
         rows -= along[:, np.newaxis] * means
         rows *= (math.sqrt(1 - norm_squared) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
@@ -154,7 +158,7 @@ def _class_means(
     n_features: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return class means in random directions with inner products W, exact if features suffice."""
+    """Return class means in random directions, with inner products W if features suffice."""
     same_class, same_superclass, elsewhere = correlations.values()
     gram = np.where(superclass[:, np.newaxis] == superclass, same_superclass, elsewhere)
     np.fill_diagonal(gram, same_class)
@@ -171,10 +175,10 @@ def _class_means(
 
 
 def _orthonormal(n_rows: int, n_columns: int, generator: np.random.Generator) -> FloatArray:
-    """Return a random matrix with orthonormal rows, or columns if there are more rows."""
+    """Return a random matrix with orthonormal rows; with more rows than columns, columns are so."""
     gaussian = generator.standard_normal((max(n_rows, n_columns), min(n_rows, n_columns)))
     basis, triangle = np.linalg.qr(gaussian)
-    # Fixing the signs makes the matrix uniform over all rotations.
+    # With these signs, the distribution of the matrix is uniform over all rotations.
     basis *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
     return np.asarray(basis.T if n_rows <= n_columns else basis)
 
@@ -187,12 +191,12 @@ def _not_semidefinite(
     same_class, same_superclass, elsewhere = correlations.values()
 
     def excess(low: float) -> float:
-        """Return by how much the left side of the module's condition exceeds 1, at -low."""
+        """Return the left side of the condition in the module docstring, minus 1, at -low."""
         divisors = same_class - same_superclass + (same_superclass + low) * sizes
         return low * float((sizes / divisors).sum()) - 1
 
-    # The excess increases with `low`. The message has six digits of the bound, rounded to the
-    # allowed side.
+    # The excess increases with `low`. The message has six digits of the bound, rounded so that the
+    # rounded value is allowed.
     start = max(1e-6, -same_superclass)
     advice = "raise same_superclass or same_class."
     if excess(start) < 0:
@@ -205,7 +209,7 @@ def _not_semidefinite(
 
 def _check_correlations(given: Mapping[str, float], *, grouped: bool) -> dict[str, float]:
     """Return the three correlations; raise unless they are valid and in non-increasing order."""
-    # Values are rounded to twelve digits, because the squares of tiny numbers would underflow.
+    # Values are rounded to twelve digits, because the squares of tiny numbers would underflow to 0.
     found = {
         name: round(check_within(name, value, 0 if name == "same_class" else -1, 1), 12)
         for name, value in given.items()
