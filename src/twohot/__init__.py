@@ -54,7 +54,17 @@ else:
     # `_DEFINED_IN` are the subpackages that define the names of `__all__`; `_ROOMS` are all public
     # subpackages.
     _DEFINED_IN = ("probes", "judge", "describe", "audit")
-    _ROOMS = (*_DEFINED_IN, "extract", "noise", "review", "rows", "solve", "tables", "theory")
+    _ROOMS = (
+        *_DEFINED_IN,
+        "base",
+        "extract",
+        "noise",
+        "review",
+        "rows",
+        "solve",
+        "tables",
+        "theory",
+    )
 
     def __getattr__(name):
         if name in __all__:
@@ -68,4 +78,5 @@ else:
         return found
 
     def __dir__():
-        return sorted({"__version__", *__all__, *_ROOMS})
+        special = [name for name in globals() if name.startswith("__")]
+        return sorted({*__all__, *_ROOMS, *special})

@@ -124,7 +124,7 @@ def certify(
         rate = f"{extended.level:.4g}"
         say(f"Drawn: {more}. The next list has a false discovery rate of at most {rate}.")
         for sheet in kept_sheets(audit)[-1:]:
-            say(f"Your earlier verdicts are saved in {sheet}")
+            say(f"The check file so far is kept as {sheet}")
         _say_how_to_check(audit)
         return
     check = read_check(audit, rows)
@@ -144,7 +144,7 @@ def certify(
         say(f"List, most suspicious first: {table}")
     say(f"Bounds for lists of other lengths: {page}")
     found = counted(len(listed.found_wrong), "checked label")
-    say(f"Certificate of the list, and of {found} with the verdict wrong: {made}")
+    say(f"Certificate of the list, which also has {found} found to be wrong: {made}")
 
 
 def verify(
@@ -214,7 +214,8 @@ def review(
         n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
         image_root=_image_root(audit, rows, images),
     )
-    say(f"Review until at most {until} of the labels are wrong: {page}")
+    percent = f"{100 * fraction_of('until', until):.4g}%"
+    say(f"Review until at most {percent} of the labels are wrong: {page}")
     say("Save certificate.json and the decisions there, then run")
     say_next("verify", "certificate.json", audit, first="  ")
     if not no_open:

@@ -51,12 +51,12 @@ class Gate:
         ),
     ] = None
     fail_on: Annotated[
-        Literal["estimate", "lower", "upper"],
+        Literal["estimate", "lower", "upper"] | None,
         Option(
             help="With --fail-above: number that is compared. estimate: the estimated fraction of "
-            "wrong labels; lower, upper: the bounds of this fraction."
+            "wrong labels; lower (default), upper: the bounds of this fraction."
         ),
-    ] = "lower"
+    ] = None
     junit: Annotated[
         Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
     ] = None
@@ -75,7 +75,7 @@ class Gate:
     def check(self, audit: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
         """Raise if the options contradict each other, or if a file would be replaced."""
         if self.fail_above is None:
-            for name in ("junit", "annotations", "certificate"):
+            for name in ("fail_on", "junit", "annotations", "certificate"):
                 if value := getattr(self, name):
                     problem, advice = "needs a fraction to compare with", "pass {fail_above} too."
                     raise ArgumentError({name: value}, problem, advice, fail_above=...)
@@ -109,12 +109,13 @@ class Gate:
         if self.certificate is not None:
             low, high = share_wrong_bounds(self.certificate, read_audit_folder(audit))
             basis = f" (95% confidence, by {self.certificate})"
-        wrong = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
+        compared = self.fail_on or "lower"
+        wrong = {"estimate": issues.noise_rate, "lower": low, "upper": high}[compared]
         is_failed = wrong > allowed
-        found = f"{COMPARED[self.fail_on]} {wrong:.2%} of the labels of {source} are wrong{basis}"
+        found = f"{COMPARED[compared]} {wrong:.2%} of the labels of {source} are wrong{basis}"
         line = f"{found}, {'more than' if is_failed else 'within'} the allowed {allowed:.2%}."
         kind: Literal["error", "warning", "notice"] = "error" if is_failed else "notice"
-        if not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed:
+        if not is_failed and compared == "lower" and issues.noise_rate > allowed:
             kind, how = "warning", "" if self.certificate is None else ", without --certificate"
             line += f" The estimate is higher: {issues.noise_rate:.2%}."
             line += f" To compare the estimate, pass --fail-on estimate{how}."

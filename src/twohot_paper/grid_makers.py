@@ -158,7 +158,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return the functions that compute the columns of the second table, by column title."""
+    """Return the functions that compute the columns of `costs`, by column title."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),

@@ -288,7 +288,7 @@ class PairMaker(StructureMaker):
         )
         notes = (
             "The paper used ResNet34 features. ± is the standard deviation over pairs of rows.",
-            "Superclasses are cut at 0.9 of the largest merge distance, as in the authors' code.",
+            "As in the authors' code, the dendrogram is cut at 0.9 of the largest merge distance.",
             "For noise and maps, superclasses are cut at 0.8.",
         )
         return Made(tables={"correlations": table}, notes=self.notes(data, *notes))

@@ -185,7 +185,7 @@ def test_accepts_guarded_ids_and_ids_with_a_quote(is_guarded, tmp_path):
         (said(**{FIRST: ""}), rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\)"),
         (said(**{FIRST: None}), r"no verdict on 1 of the 45 rows"),
         (said(**{FIRST: "perhaps"}), r"'perhaps' for row .* neither one of the 3 classes"),
-        (said(**{"9000": "right"}), r"names 1 row that is not in the data \('9000'\)"),
+        (said(**{"9000": "right"}), r"1 id \('9000'\) that is not in the data"),
         (
             pd.DataFrame({"id": [FIRST, *said()], "verdict": ["unsure", *["wrong"] * 45]}),
             rf"has different verdicts on row '{FIRST}': pass only one",

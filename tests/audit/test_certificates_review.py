@@ -223,8 +223,7 @@ def test_text_of_a_review_with_too_many_unsure_rows():
     for _ in range(60):
         review.decide("unsure")
     assert str(review).endswith(
-        "(95% confidence); the number of rows with the verdict unsure (60) is above the target of "
-        "2%."
+        "60 rows with the verdict unsure count as wrong, which is above the target of 2%."
     )
 
 
@@ -357,7 +356,7 @@ SHORT = CertifiedReview(np.array([0.9, 0.5]), until=0.5)
         ),
         (
             lambda: SHORT.replay(Look(row, False, "right") for row in range(3)),
-            "has more than 2 decisions, but only 2 rows have labels",
+            "has more decisions than the dataset has rows to review: 2 rows",
         ),
         (lambda: corrected_bound(1, SecondLooks(5, 6, 0), SecondLooks(5, 1, 0)), r"n_again=6"),
         (lambda: corrected_bound(1, SecondLooks(9, 6, 3), SecondLooks(9, 6, 4)), r"differ in 7 of"),

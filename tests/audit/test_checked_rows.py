@@ -67,7 +67,7 @@ def test_rows_are_found_by_their_ids_in_any_form(checked) -> None:
 
 def test_names_the_pandas_index_if_positions_are_passed() -> None:
     X = pd.DataFrame(np.eye(2)[[0, 1] * 4], index=[*"abcdefgh"])
-    expected = r"\('3'\), where ids are those of the pandas index: use .* issues.ids\[i\]"
+    expected = r"\('3'\) .*; ids of the data are those of the pandas index: use .* issues.ids\[i\]"
     with pytest.raises(ArgumentError, match=expected):
         find_label_issues(X, ["cat", "dog"] * 4, checked={3: "cat"})
 
@@ -82,10 +82,10 @@ def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
 @pytest.mark.parametrize(
     ("checked", "options", "message"),
     [
-        ({9: "cat"}, {}, r"names 1 row that is not in the data \('9'\), where ids are positions"),
-        ({-1: "cat", 7: "dog"}, {}, r"names 2 rows that are not in the data \('-1', '7'\), wh"),
-        ({0: "cat"}, {"ids": IDS}, r"not in the data \('0'\), where ids are positions"),
-        ({0.5: "cat"}, {}, r"not in the data \('0.5'\)"),
+        ({9: "cat"}, {}, r"has 1 id \('9'\) that is not in the data; ids of the data are pos"),
+        ({-1: "cat", 7: "dog"}, {}, r"has 2 ids \('-1', '7'\) that are not in the data"),
+        ({0: "cat"}, {"ids": IDS}, r"1 id \('0'\) .* not in the data; ids of the data are pos"),
+        ({0.5: "cat"}, {}, r"1 id \('0.5'\) that is not in the data"),
         ({"a": "cat"}, {"ids": RowIds(["a", "b", "a", "c", "d"])}, "several rows .* have this id"),
         ([(0, "dog"), ("0", "right")], {}, "has different verdicts on row '0': pass only one"),
         ([(0, "dog"), ("0", "fox")], {}, "has different verdicts on row '0'"),

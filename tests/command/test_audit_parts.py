@@ -149,7 +149,7 @@ def test_what_parts_cannot_have_and_few_rows(source, tmp_path):
     assert "needs all rows in memory, but these rows are read in parts: leave it" in refused.output
     write_csv(tmp_path / "c.csv", ["report", "id", "decision", "label"], [["r", "x", "reject", ""]])
     unknown = run("audit", source, "-o", tmp_path / "audit", *KIND, "--checked", tmp_path / "c.csv")
-    assert "names 1 row that is not in the data ('x')" in unknown.output
+    assert "has 1 id ('x') that is not in the data" in unknown.output
     assert not (tmp_path / "audit").exists()
     # So few rows leave no checkpoint.
     lines = [[str(row), f"kind {row % 8}", str(row % 5), str(row % 3)] for row in range(12)]

@@ -281,4 +281,4 @@ def test_labels_that_were_merged_or_missing_are_verified_alone(tmp_path):
     done("verify", path, table)
     labels[3] = "?"
     write_table(table, features, label=labels)
-    assert "does not have the labels of" in refused("verify", path, table)
+    assert "are not those for which" in refused("verify", path, table)

@@ -157,7 +157,7 @@ audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0
 audit table.csv -o out --images . | --images=. needs image paths
 audit table.csv -o out --group-column none | --group-column='none' is missing
 audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in these
-audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
+audit table.csv -o out --checked unknown.csv | --checked has 1 id ('99') that is not in the data
 audit table.csv -o out --checked twice.csv | has different verdicts on row '1': pass only one
 audit table.csv -o out --checked outside.csv | --checked has 'yak' for row '1', which is neither
 audit table.csv -o out --checked open.csv | --checked holds no decision: pass the decisions
@@ -174,6 +174,7 @@ audit table.csv -o out --draw-check .1 --budget 30 | needs 30 checked rows, but 
 audit table.csv -o out --fail-above "5 percent" | --fail-above='5 percent' is not a fraction from
 audit table.csv -o out --fail-above 101% | --fail-above='101%' is not a fraction
 audit table.csv -o out --junit junit.xml | --junit=junit.xml needs a fraction to compare
+audit table.csv -o out --fail-on upper | --fail-on='upper' needs a fraction to compare with: pass
 audit table.csv -o out --annotations | --annotations needs a fraction to compare with: pass
 audit table.csv -o out --fail-above 5% --junit out/issues.csv --force | is a file of the audit: choo
 audit table.csv -o out --fail-above 5% --junit out/check.csv --force | is a file of the audit: choos
@@ -229,8 +230,8 @@ extract table.csv --text-column label --unlabelled --backbone pixels -o x.featur
 extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
 extract list.csv --backbone pixels --label-column kind -o x.features | missing file ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found, because
-extract photos/cat --backbone pixels -o x.features | pass --unlabelled to use all images without
-extract mixed --backbone pixels -o x.features | ('mixed/loose.png'): pass --unlabelled
+extract photos/cat --backbone pixels -o x.features | pass --unlabelled to use all images but no
+extract mixed --backbone pixels -o x.features | ('mixed/loose.png') next to its class folders: pass
 extract none --backbone pixels --unlabelled -o x.features | there are no images in 1 folder ('none')
 extract list.csv --backbone pixels --label-column kin -o x.features | --label-column='kin' is miss
 extract list.csv --backbone pixels --label-column kind --unlabelled -o x.features | contradict each

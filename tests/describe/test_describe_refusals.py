@@ -150,5 +150,5 @@ def test_invalid_argument_is_refused(call, change, message):
 
 
 def test_features_that_are_no_numbers_are_refused():
-    with pytest.raises(TypeError, match=r"must be a string or a real number"):
+    with pytest.raises(ValueError, match=r"X cannot be read as features .*a string or a real"):
         class_correlation([[{}]] * 4, [0, 1, 0, 1])

@@ -209,6 +209,14 @@ def test_equal_rows_are_found_in_every_container(container):
 # Cross-validated probabilities -------------------------------------------------------------------
 
 
+def test_held_out_class_with_one_row_has_probability_zero():
+    labels = np.where(FEW_LABELS == 3, 2, FEW_LABELS)
+    labels[7] = 3
+    found = out_of_fold_probabilities(LinearProbe(), FEW, labels, random_state=0)
+    assert found[7, 3] == 0
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
 def test_out_of_fold_probabilities_match_clones():
     fold = np.arange(500) % 3
     codes = np.where(Y == 9, 8, Y)

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -157,6 +158,13 @@ INVALID_DATA = [
 @pytest.mark.parametrize(("message", "given"), INVALID_DATA)
 def test_rejects_invalid_data(message, given):
     check_rejected(message, **given)
+
+
+@pytest.mark.parametrize("call", [AutoProbe().fit, find_label_issues, forecast])
+@pytest.mark.parametrize("path", ["a.features", Path("a.features")])
+def test_rejects_a_path_passed_as_features(call, path):
+    with pytest.raises(ArgumentError, match=r"^X is a text or a path: pass an array"):
+        call(path, Y)
 
 
 @pytest.mark.parametrize("call", [AutoProbe().fit, find_label_issues, forecast])

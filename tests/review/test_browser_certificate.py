@@ -111,7 +111,7 @@ def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path
     )
     # The same labels in another order are not those of the certificate.
     write_csv(tmp_path / "labels.csv", ["label"], [[label] for label in labels[::-1]])
-    with pytest.raises(ArgumentError, match="does not have the labels of"):
+    with pytest.raises(ArgumentError, match="are not those for which"):
         verify_certificate(path, data=tmp_path / "labels.csv")
 
 

@@ -201,7 +201,7 @@ def test_fit_resumes_after_the_cluster_is_lost(lost, client, tmp_path):
         fit(2, tmp_path / "other.npz")
     file = str(tmp_path / "fit.npz")
     gone = r"the Dask cluster at tcp://\S* was lost or restarted during the work"
-    how = f"run this again with checkpoint='{file}' to resume: finished steps are stored there"
+    how = rf"run this again with checkpoint='{file}' \(finished steps are stored there\)"
     with lost(tmp_path, client) as (lose, next_client):
         with (
             at_pass(len(two_rounds) + 2, lose),
@@ -237,7 +237,7 @@ def test_error_of_an_audit_says_how_to_resume(moment, tmp_path, monkeypatch):
     monkeypatch.setattr("twohot.judge.sample.SAMPLE_ROWS", 200)  # more rows stay on the cluster
     file = tmp_path / "audit.npz"
     kept = "no step was finished" if moment == 1 else "finished steps are stored there"
-    again = rf"start a cluster and run this again with checkpoint='{file}' to resume: {kept}\."
+    again = rf"start a cluster and run this again with checkpoint='{file}' \({kept}\)\."
     with (
         own_cluster(processes=False) as (cluster, _),
         at_pass(moment, cluster.close),

@@ -80,6 +80,7 @@ NAMES = st.sampled_from([*ROWS, "classes", "superclass", "superclass_names"])
 
 
 @example(arrays=dict.fromkeys("Xy", np.zeros(0)))
+@example(arrays={"X_train": np.eye(3), "classes": np.array(1.5)})
 @given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=4))
 def test_any_arrays_give_a_table_or_an_error(tmp_path_factory, arrays):
     path = tmp_path_factory.getbasetemp() / "arrays.npz"

@@ -51,7 +51,7 @@ def test_missing_rows_take_no_memory(tmp_path, suffix, n_rows):
     [
         (b"notes", "y is not an array"),
         (b"", "y is not an array"),
-        (b"\x93NUMPY\x09\x00", r"y is of version \(9, 0\)"),
+        (b"\x93NUMPY\x09\x00", r"y has version \(9, 0\)"),
         (array_bytes(descr="|O"), r"y contains Python objects, .* \.astype\(str\), or to numbers"),
         (array_bytes(descr=[("a", "<f8")]), r"y is of .*not an array of numbers or text"),
         (array_bytes(descr="<V8"), "not an array of numbers or text"),

@@ -102,7 +102,7 @@ def test_tiny_penalties_need_the_log_separation(l2: str) -> None:
 def test_rejects_a_separation_with_too_few_digits(l2: float) -> None:
     kept = shrinkage(l2)
     if l2 < 1e-10:
-        with pytest.raises(ArgumentError, match=r"has too few digits .*: pass log_separation="):
+        with pytest.raises(ArgumentError, match=r"is too close to 1: .*: pass log_separation="):
             th.rounds_needed(HALF, separation=kept.separation)
     else:
         exact = th.rounds_needed(HALF, log_separation=kept.log_separation).overall

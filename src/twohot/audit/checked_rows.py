@@ -178,9 +178,9 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
             problem = f"names row {text!r}, and several rows of the data have this id"
             raise ArgumentError("checked", problem, "give every row a different id.")
     if unknown := [row for row in dict.fromkeys(rows) if row not in places]:
-        few = f"{counted(len(unknown), 'row')} that {'is' if len(unknown) == 1 else 'are'}"
-        where = f"where ids are {ids.in_words()}"
-        problem = f"names {few} not in the data ({first_few(unknown)}), {where}"
+        few = f"{counted(len(unknown), 'id')} ({first_few(unknown)})"
+        verb = "is" if len(unknown) == 1 else "are"
+        problem = f"has {few} that {verb} not in the data; ids of the data are {ids.in_words()}"
         advice = "leave these rows out, or pass the data to which they belong."
         if ids.are_index:
             advice = "use index values as keys; the row at position i has the key issues.ids[i]."

@@ -380,7 +380,7 @@ def id_notes(ids: RowIds) -> list[str]:
 def offered_classes(
     labels: Labels, known: NDArray[Any], *, in_order: bool
 ) -> tuple[NDArray[Any], IntArray]:
-    """Return the classes to choose from, and the positions in them of the classes `known`.
+    """Return the classes that an audit can suggest, and the position of each known class there.
 
     `known` are the classes of the probe. Classes are compared as text and named as in the labels.
     If `in_order` is True, the result has all classes of the labels, also those without rows, and

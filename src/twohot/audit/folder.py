@@ -127,8 +127,7 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
         return read_issue_parts(str(source / ISSUE_PARTS), fields)
     rows = read_issues(source / "issues.csv", fields)
     if (rows.report_id(), rows.given_labels_digest()) != (fields["report"], fields[DIGEST]):
-        missing = f"the rows and given labels of report {fields['report']!r} in summary.json"
-        problem = f"{source / 'issues.csv'} does not contain {missing}"
+        problem = f"{source / 'issues.csv'} and summary.json have different rows or given labels"
         raise ValueError(f"{problem}: a file was changed, so run the audit again.")
     return rows
 
@@ -199,7 +198,7 @@ def read_summary(path: Path) -> dict[str, Any]:
     If the table of all rows is in parts, the field `issues` is the name of their folder.
     """
     if not path.exists():
-        advice = "pass the folder that `twohot audit` wrote, as --audit."
+        advice = "pass the folder that `twohot audit` wrote."
         raise FileNotFoundError(f"{path} does not exist: {advice}")
     check_regular(path)
     try:

@@ -1,9 +1,9 @@
 """Lists of wrong labels with a guarantee that relies only on a random draw.
 
 A person checks a few rows, which are drawn at random from the most suspicious rows. The *verdict*
-of the person on a row says whether its given label is right or wrong. The first unchecked rows,
-most suspicious first, form a list of wrong labels. The verdicts determine the length of the list:
-on average over random draws, at most a fraction `fdr` of the listed labels is right.
+of the person on a row says whether its given label is right or wrong. The most suspicious unchecked
+rows form a list of wrong labels. The verdicts determine the length of the list: on average over
+random draws, at most a fraction `fdr` of the listed labels is right.
 
 Conventions
 -----------
@@ -23,7 +23,7 @@ scores, must be fixed before the draw. The verdict on a row must not depend on o
 
 Theorem 1 (FDR)
 ---------------
-Take the longest prefix with m (1 + C) ≤ q (n + 1) R. Then
+Let q be the chosen rate `fdr`. Take the longest prefix with m (1 + C) ≤ q (n + 1) R. Then
 
     E[V / max(R, 1)] ≤ q (1 - binom(N1, n + 1) / binom(N, n + 1)) ≤ q.
 
@@ -53,15 +53,17 @@ n-subset of {1, …, N} is at most B_c + 1 for all c ≤ c_max at once. Then wit
 
     V ≤ B_C - C,
 
-and so V is at most the smallest value of min(R, B_C - C) over this prefix and all longer prefixes.
+and so V is at most the smallest value of min(R, B_C - C) among this prefix and the longer prefixes
+with C ≤ c_max.
 All bounds hold at once, so the threshold may be chosen after the check.
 
 Proof. Number the right rows by their place in the order. If all rows of the pool are right, the
 numbers of the checked right rows are a uniform n-subset of {1, …, N}. If N0 < N, number the right
 rows first and the wrong rows after them. The numbers of the checked rows are then such a subset.
 Its (c + 1)-th smallest element is the number of the (c + 1)-th checked right row, or exceeds N0 if
-there is no such row. A prefix with C = c has fewer than c + 1 checked right rows, so it has at most
-B_c right rows. A longer prefix has at least as many unchecked right rows. ∎
+there is no such row. A prefix with C = c ends before the (c + 1)-th checked right row, whose number
+is at most B_c + 1. So the prefix has at most B_c right rows. A longer prefix has at least as many
+unchecked right rows. ∎
 
 `right_bounds` uses B_c = max {k : P(H(k) ≤ c) > δ'}, where the hypergeometric H(k) is the number of
 drawn rows among the first k rows. The level δ' of a single bound is as large as possible, such that

@@ -341,8 +341,9 @@ class CertifiedReview:
         if self.bound <= self.target:
             return said + f"the target of {100 * self.until:.4g}% is reached."
         if self.remaining.unsure > self.target:
-            n_unsure = f"the number of rows with the verdict unsure ({self.remaining.unsure})"
-            return said + f"{n_unsure} is above the target of {100 * self.until:.4g}%."
+            n_unsure = counted(self.remaining.unsure, "row")
+            said += f"{n_unsure} with the verdict unsure count as wrong, which is above the target"
+            return said + f" of {100 * self.until:.4g}%."
         n_more = counted(self.remaining.looks_needed(self.target), "more decision")
         return said + f"it takes at least {n_more} to reach {100 * self.until:.4g}%."
 
@@ -388,8 +389,8 @@ class CertifiedReview:
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:
-                n_rows = f"{number - 1} decisions, but only {counted(number - 1, 'row')}"
-                problem = f"has more than {n_rows} have labels"
+                n_rows = counted(number - 1, "row with a label", "rows with labels")
+                problem = f"has more decisions than the dataset has rows to review: {n_rows}"
                 raise ArgumentError("log", problem, "pass the decisions on this dataset.")
             expected = self.next()
             if (look.row, look.is_random) != (expected.row, expected.is_random):

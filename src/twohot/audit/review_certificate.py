@@ -180,8 +180,8 @@ def _rows_of_file(data: Path, fields: Mapping[str, Any], path: Path) -> tuple[Ro
         by_position = RowIds.by_position(len(names))
         ids = RowIds.of_column(column, columns[column]) if column else by_position
         return ids, np.array([0.0 if name else np.nan for name in names])
-    problem = f"{data} does not have the labels of {path}, because labels or rows were changed"
-    advice = "pass the audited file unchanged, or the folder of the audit."
+    problem = f"the labels in {data} are not those for which {path} was made"
+    advice = "pass the file as it was audited, or the folder of the audit."
     raise ArgumentError("", problem, advice)
 
 

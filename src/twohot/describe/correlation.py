@@ -14,27 +14,34 @@ So two passes over the rows are enough: one for the mean row, and one for the su
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 
 from twohot.base import (
+    STORED,
     ArgumentError,
     BoolArray,
     FloatArray,
     IntArray,
     Labels,
     Matrix,
+    as_numpy,
     check_codes,
     check_count,
     check_integers,
+    check_real_rows,
     counted,
+    is_polars_frame,
 )
-from twohot.probes import LinearProbe, check_features
 from twohot.rows import (
     Block,
     Preparation,
     column_here,
     count_threads,
+    example_row,
     fit_preparation,
+    open_features,
     open_rows,
 )
 
@@ -153,6 +160,24 @@ def correlate(
     return ClassCorrelation(means, labels.sizes, sums / sizes[:, np.newaxis])
 
 
+def check_rows(X: Matrix) -> Matrix:
+    """Return features as a float array or CSR array, without a copy if they already are one."""
+    if example_row(X) is not None:  # chunks, which are read later
+        return open_features(X)
+    X = open_features(X)
+    X = as_numpy(X.lazy().collect() if is_polars_frame(X) else X)
+    check_real_rows(X)
+    try:
+        rows = check_array(
+            X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"
+        )
+    except (TypeError, ValueError) as error:
+        problem = f"cannot be read as features ({error})"
+        advice = "pass numbers in two dimensions, one row per sample and one column per feature."
+        raise ArgumentError("X", problem, advice) from error
+    return sp.csr_array(rows) if sp.issparse(rows) else rows
+
+
 def check_labelled(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None
 ) -> tuple[Matrix, Labels]:
@@ -160,7 +185,7 @@ def check_labelled(
 
     A Dask collection of features stays in chunks. Labels are held in memory.
     """
-    rows = check_features(LinearProbe(), X, reset=True)
+    rows = check_rows(X)
     codes = check_integers("labels", column_here("labels", labels), rows.shape[0])
     if n_classes is None:
         n_classes = max(int(codes.max()) + 1, 0)

@@ -187,7 +187,7 @@ class _Moments:
 
 
 def _describe(sums: FloatArray) -> PairGroup:
-    """Return the statistics that follow from the sums of 1, c and c² over ordered pairs."""
+    """Return the statistics of the correlations c, given their sums of 1, c and c² over pairs."""
     count = round(float(sums[0]))
     if count == 0:
         return PairGroup(0, float("nan"), float("nan"))

@@ -247,9 +247,9 @@ def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
     if files.images:
         place = "next to its class folders" if folders else "but no class folders"
         names = first_few(map(str, files.images))
-        problem = f"{root} contains {counted(len(files.images), 'image')} {place} ({names})"
+        problem = f"{root} contains {counted(len(files.images), 'image')} ({names}) {place}"
         move = "or move each image into a sub-folder with the name of its class."
-        advice = f"pass {{unlabelled}} to use all images without labels, {move}"
+        advice = f"pass {{unlabelled}} to use all images but no labels, {move}"
         raise ArgumentError("", problem, advice, unlabelled=True)
     if not folders:
         problem = f"{root} has no sub-folder: create one per class, and put its images into it."

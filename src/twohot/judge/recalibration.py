@@ -74,7 +74,7 @@ def recalibrate(
 
 
 def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the probabilities p, recalibrated by the shift a and the slope b that fit x and y."""
+    """Fit a and b to rows with probabilities x and verdicts y; return p, recalibrated by them."""
     z = bounded_logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:

@@ -173,7 +173,7 @@ def discriminant_round(
         coef = np.column_stack([coef, offset])
     # The projection is exact: coefficients are zero orthogonal to all axes.
     coef, intercept = on_features(coordinates, coordinates.axes.project(coef, rows.n_jobs))
-    return Round(coef, intercept if rows.intercept else offset, LABELS, "lda", n_passes)
+    return Round(coef, intercept if rows.intercept else offset, LABELS, "lda", n_passes=n_passes)
 
 
 # Leave one out ------------------------------------------------------------------------------------

@@ -111,10 +111,10 @@ class Round:
     intercept: FloatArray  # (n_classes,), zeros if none was fitted
     targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
     loss: str  # "ce", "gce"; "lda" or "average" if no loss is minimised
-    n_passes: float  # matrix products with all rows / 2, including the fit that gives the start
     l2: float = 0.0  # coefficient of the penalty
     value: float = 0.0  # mean loss + ½·l2·‖coef‖²
     n_iter: int = 1  # steps of the fit, without the fit that gives the start
+    n_passes: float = 0.0  # matrix products with all rows / 2, with the fit that gives the start
     gradient_norm: float = 0.0  # norm of the gradient, relative to its norm at zero coefficients
     converged: bool = True  # gradient_norm ≤ tol
 

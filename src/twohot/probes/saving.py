@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -51,6 +51,7 @@ DAMAGE = (
 # A file states the width of its labels, which can be larger than the labels need. At this width,
 # all labels together may take this many bytes: a damaged file must not request too much memory.
 LABEL_BYTES = 2**26
+ROUND_FIELDS = tuple(each.name for each in fields(Round))
 ROUND_ARRAYS = ("coef", "intercept")  # fields of a round that are tensors; the rest is JSON
 ROUND_NUMBERS = ("l2", "value", "n_iter", "n_passes", "gradient_norm")
 
@@ -109,7 +110,7 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
         self.feature_origin_ = {}
 
     def _last(self) -> Round:
-        """Return the last round with the current `coef_` and `intercept_`, which users can set."""
+        """Return the last round, but with `coef_` and `intercept_`, because users can set these."""
         check_is_fitted(self)
         return replace(self.rounds_[-1], coef=self.coef_, intercept=self.intercept_)
 
@@ -226,9 +227,10 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
         count_threads(parameters.get("n_jobs"))
         self._take_notes(dict(header.get("notes", {})))
         rounds = []
-        for number, fields in enumerate(header["rounds"], start=1):
+        for number, record in enumerate(header["rounds"], start=1):
             arrays = {name: tensors[f"round.{number}.{name}"] for name in ROUND_ARRAYS}
-            rounds.append(Round(**(fields | arrays)))
+            stored = record | arrays
+            rounds.append(Round(**{name: stored[name] for name in ROUND_FIELDS}))
         preparation = Preparation(tensors.get("mean"), **header["preparation"])
         self._take_rounds(rounds, _decode(header["classes"]), preparation)
         self.feature_origin_ = dict(header.get("feature_origin", {}))

@@ -214,7 +214,7 @@ def _choose_reading(readings: Sequence[LabelReading], path: Path) -> LabelReadin
     advice = "name the column by {label_column}."
     if readings:
         best = min(readings, key=lambda reading: reading.n_different)
-        problem = f"has no column with the audited labels ({best.example})"
+        problem = f"has other labels than the audit ({best.example})"
         advice = (
             "pass the audited file, name its label column by {label_column}, or repeat the audit."
         )

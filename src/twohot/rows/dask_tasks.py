@@ -45,7 +45,7 @@ def cluster_lost(address: str, cause: str) -> ClusterLostError:
 def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterLostError:
     """Return the error for a lost cluster; its message states how to resume from `path`."""
     kept = "finished steps are stored there" if is_kept else "no step was finished"
-    advice = f"start a cluster and run this again with {{checkpoint}} to resume: {kept}."
+    advice = f"start a cluster and run this again with {{checkpoint}} ({kept})."
     return ClusterLostError("", error.problem, advice, checkpoint=path)
 
 

@@ -302,7 +302,7 @@ def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
 
 
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
-    """Return the result of a kernel for a block, and its number of row products."""
+    """Return the result of a kernel for a block, and how many row products the kernel computed."""
     result = kernel(block, *shared)
     return result, block.row_products
 

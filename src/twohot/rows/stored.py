@@ -8,6 +8,7 @@ import mmap
 from abc import abstractmethod
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from os import PathLike
 from threading import Lock
 from typing import Any
 
@@ -175,6 +176,9 @@ def open_store(X: Any) -> Any:
     Anything else is returned unchanged. A store has a shape, a dtype and slices. Unlike arrays in
     memory, it has no arithmetic.
     """
+    if isinstance(X, str | PathLike):
+        advice = "pass an array of features, such as twohot.tables.read_table(path).features."
+        raise ArgumentError("X", "is a text or a path", advice)
     is_array = all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
     if not is_array or hasattr(X, "__add__") or isinstance(X, GatheredRows):
         return X

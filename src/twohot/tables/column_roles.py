@@ -1,4 +1,6 @@
-"""The rule that assigns roles to columns of a table: features, label, id, item and split.
+"""The rule that assigns roles to columns of a table.
+
+The roles are features, label, true label, id, item (an image path or a text), split and group.
 
 * A column that the user names for a role has this role. The user may name features by patterns such
   as "e*". Groups have no default name, so the user must name the column of groups.

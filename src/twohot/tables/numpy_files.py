@@ -40,7 +40,7 @@ def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
     # Version 3 is for types with named fields, which are not columns.
     readers = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
     if version not in readers:
-        raise ValueError(f"{name} is of version {version} of numpy's format")
+        raise ValueError(f"{name} has version {version} of numpy's format, which is not read")
     shape, _, dtype = readers[version](file)
     if dtype.hasobject:
         advice = "convert it by .astype(str), or to numbers"

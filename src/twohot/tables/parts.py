@@ -209,7 +209,7 @@ class SourceParts:
         return self.index[self.places(number)]
 
     def digest(self) -> str:
-        """Return a digest of the selected rows; the rows of Parquet files are not read."""
+        """Return a digest of the selected rows. For Parquet files, it is of their footers."""
         digest = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
         if isinstance(self.stored, ParquetFeatures):
             digest.update(self.stored.files.digest().encode())

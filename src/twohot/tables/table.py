@@ -246,7 +246,7 @@ class FeatureTable:
         )
 
     def take(self, rows: ArrayLike) -> "FeatureTable":
-        """Return the table of selected rows: a mask, or positions in any order.
+        """Return the table of the selected rows; `rows` is a mask, or positions in any order.
 
         Features are not copied. Consecutive rows are a view of the same array or memory map. Other
         rows, and rows of a source that is read in parts, are read when they are used.
@@ -298,7 +298,8 @@ def code_by_name(
     """
     if classes is None:
         return code_labels(labels, name=name, missing=missing, by_name=True)
-    names = [as_text(entry) for entry in check_classes(list(classes)).tolist()]
+    listed = classes if isinstance(classes, np.ndarray) else list(classes)
+    names = [as_text(entry) for entry in check_classes(listed).tolist()]
     positions = code_positions(labels, names, name, missing)
     if positions is not None:
         return positions

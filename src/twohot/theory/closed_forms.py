@@ -308,7 +308,7 @@ def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
 def outputs_table(
     shares: FloatArray, *, own: float | FloatArray, class_mean: float | FloatArray, rest: FloatArray
 ) -> FloatArray:
-    """Return own e(b) + (class_mean - own) E_a + rest_a, for all classes a and given labels b."""
+    """Return `own` e(b) + (`class_mean` - `own`) E_a + `rest`[a], for classes a and labels b."""
     own_column = np.broadcast_to(np.asarray(own), (len(shares), 1))
     by_class: FloatArray = (class_mean - own_column) * shares + rest
     return own_column[:, :, None] * np.eye(len(shares))[None] + by_class[:, None, :]

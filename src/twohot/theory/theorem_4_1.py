@@ -169,7 +169,7 @@ def rounds_needed(
     ties_at = np.log1p(1 / np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)) / log_ratio
     error = RATIO_ERROR * float(np.nanmax(ties_at, initial=0.0)) / log_ratio
     if separation is not None and error > 1:
-        problem = f"has too few digits (rounding can change the result by {error:.2g} rounds)"
+        problem = f"is too close to 1: its last digit can change the result by {error:.2g} rounds"
         raise ArgumentError({"separation": separation}, problem, USE_LOGARITHM)
     whole = np.rint(ties_at)  # a tie must not count as right because of rounding
     is_whole = np.abs(ties_at - whole) <= CONDITION_TOLERANCE * ties_at
