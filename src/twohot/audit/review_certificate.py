@@ -182,8 +182,8 @@ def _rows_of_file(data: Path, fields: Mapping[str, Any], path: Path) -> tuple[Ro
         return ids, np.array([0.0 if name else np.nan for name in names])
     problem = f"the labels in {data} are not those for which {path} was made"
     advice = (
-        "pass the file as it was audited. If the audit skipped rows of this file, pass the folder of "
-        "the audit instead."
+        "pass the file as it was audited. If the audit skipped rows of this file, pass the folder "
+        "of the audit instead."
     )
     raise ArgumentError("", problem, advice)
 
