@@ -223,8 +223,7 @@ def settings_of(
 ) -> TriedSettings:
     """Return every setting with results, with the models of each draw of noisy labels, by seed.
 
-    If `recoverable`, settings with noise beyond recovery are left out. `grid` has values for other
-    fields of `ProbeGrid`.
+    If `recoverable`, settings with noise beyond recovery are left out.
     """
     names = titles(data)
     seeds = tuple(sorted({run.seed for run in results if isinstance(run, ProbeRun)}))
@@ -341,10 +340,7 @@ def ahead(
 
 
 def rises(draws: Draws) -> Judged | None:
-    """Test that the last student is more accurate than the teacher, and no round loses accuracy.
-
-    A loss of less than `MARGIN` against the round before does not count.
-    """
+    """Test that the last student beats the teacher, and that no round loses more than `MARGIN`."""
     judged = ahead(draws, ROUNDS[-1:], [TEACHER])
     steps = [ahead(draws, [new], [old]) for old, new in zip(ROUNDS[:-1], STUDENTS, strict=True)]
     means = [step[0].mean for step in steps if step is not None and step[0] is not None]
@@ -390,11 +386,7 @@ def truth_in_more(draws: Draws) -> Judged | None:
 
 
 def crosses(draws: Draws) -> Judged | None:
-    """Test that mislabelled rows have more output at the given label at first, and less at last.
-
-    More and less are relative to the output at the true label; the first model is the teacher, and
-    the last is the last student.
-    """
+    """Test that mislabelled rows favour the given label at first, and the true label at last."""
     pairs = [
         (draw[name].noisy_true, draw[name].noisy_given)
         for draw in draws
