@@ -429,7 +429,7 @@ class LabelIssues:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
         n_close = np.count_nonzero(self.is_label_issue & self.is_undecided)
         close = f", {n_close:,} of them as close calls" * bool(n_close)
-        flags = f"The audit flags {self.n_issues:,} label{'s' * (self.n_issues != 1)}{close}."
+        flags = f"The audit flags {counted(self.n_issues, 'label', form=',')}{close}."
         return f"Of {n_labels:,} labels, {self.share_in_words()}. {flags}"
 
     def _shown(self) -> list[tuple[str, ...]]:

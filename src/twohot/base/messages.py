@@ -105,15 +105,17 @@ def shown(value: object) -> str:
     return str(value) if isinstance(value, PurePath) else repr(value)
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def counted(count: int, noun: str, plural: str = "", form: str = "d") -> str:
     """Return a number and a noun, in the plural unless the number is one.
 
     Examples
     --------
     >>> counted(1, "label"), counted(0, "label"), counted(2, "class", "classes")
     ('1 label', '0 labels', '2 classes')
+    >>> counted(1797, "label", form=",")
+    '1,797 labels'
     """
-    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+    return f"{count:{form}} {noun if count == 1 else plural or noun + 's'}"
 
 
 def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:

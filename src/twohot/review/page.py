@@ -26,6 +26,7 @@ from twohot.base import (
     ArgumentError,
     IntArray,
     check_count,
+    counted,
     json_safe,
     page_templates,
     whole_file,
@@ -311,7 +312,7 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
 
 
 def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return counted(count, noun, form=",")
 
 
 def _check_matrices(n_classes: int, summary: ReviewSummary) -> None:
