@@ -70,9 +70,8 @@ def test_an_audit_does_nothing_twice(unlabelled):
     assert calls["fit_preparation"] == calls["prepare"] + 1  # for distances from the mean
     # Labels are checked only where they are coded.
     assert calls["Labels.__post_init__"] == 1
-    # Neighbours are searched once for copies, and once for the votes of all rounds. Both are also
-    # searched for the block of rows without a label.
-    assert calls["nearest_rows"] in ({2, 3, 4} if unlabelled else {2})
+    # Neighbours are searched once for copies, and once for the votes of all rounds.
+    assert calls["nearest_rows"] == 2
     assert calls["as_text"] <= 10 * len(set(NAMES))  # called for classes, not for rows
     assert issues.n_issues > 30
     assert len(calls.modules) <= 50  # so that a reader can follow an audit

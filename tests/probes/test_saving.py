@@ -212,11 +212,9 @@ def test_rejects_damaged_headers(saved):
     header = header_of(saved)
     damaged = [{name: header[name] for name in header if name != part} for part in PARTS]
     damaged += [header | {part: value} for part, value in NONSENSE]
-    damaged += [
-        header | {"rounds": [{key: each[key] for key in each if key != part} for each in rounds]}
-        for rounds in [header["rounds"]]
-        for part in rounds[0]
-    ]
+    for part in header["rounds"][0]:
+        lacking = [{key: each[key] for key in each if key != part} for each in header["rounds"]]
+        damaged.append(header | {"rounds": lacking})
     for text in (*map(json.dumps, damaged), *TEXTS, '{"a":' * 100_000):
         save_file(load_file(saved), saved, {"twohot": text})
         with pytest.raises(ValueError, match=r"holds a probe, but part of it|holds a .* and not"):
