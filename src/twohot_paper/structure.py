@@ -275,7 +275,7 @@ class PairMaker(StructureMaker):
     """The paper's table of the correlations of the three kinds of pairs."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Make the table of measured numbers, with the published numbers beside them."""
+        """Make the table of the measured numbers and the published numbers."""
         rows = []
         for each, name, found in self.measured(results, data):
             published = PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4)

@@ -127,7 +127,7 @@ def fit_uniform_noise(
         return -float(unit @ np.log(likelihood)), -np.array(gradient)
 
     # At the upper bound of the noise rate, the label does not depend on the row. Beyond the other
-    # bounds, the likelihood hardly changes.
+    # bounds, the likelihood changes little.
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
     size = max(float(centred.std()), SMALLEST)
     start = np.array([np.clip(np.log(size), *bounds[0]), logit(0.1)])
